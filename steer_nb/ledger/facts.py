@@ -1,0 +1,251 @@
+"""What can happen in a session, in words that belong to no service.
+
+A dialect (`steer_nb.ledger.responses` for OpenAI's Responses API) reads trace entries and says
+which facts they state; `steer_nb.ledger.fold.Ledger` folds facts and knows no wire. A lane is named
+by its `stream_id`; None is the default lane.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "Connected",
+    "Delta",
+    "Disconnected",
+    "Fact",
+    "InputCleared",
+    "InputFilled",
+    "ItemAdded",
+    "ItemFinished",
+    "LaneClosed",
+    "LaneOpened",
+    "Odd",
+    "Other",
+    "PartFinished",
+    "RequestSent",
+    "ResponseEnded",
+    "ResponseProgress",
+    "ResponseStarted",
+    "ServerError",
+    "SteerAccepted",
+    "SteerFailed",
+    "SteerPending",
+    "SteerSent",
+    "ToolFinished",
+    "ToolStarted",
+    "Unsent",
+]
+
+
+class Fact(msgspec.Struct, frozen=True, gc=False):
+    """Anything that happened."""
+
+
+class Connected(Fact, frozen=True, gc=False):
+    """A connection is open."""
+
+    url: str
+
+
+class Disconnected(Fact, frozen=True, gc=False):
+    """A connection is gone; `by` is client, server, network or limit."""
+
+    code: int | None
+    reason: str
+    by: str
+
+
+class LaneOpened(Fact, frozen=True, gc=False):
+    """A person opened a lane, or changed its settings."""
+
+    lane: str | None
+    settings: dict[str, Any]
+    forked_from: str | None = None
+
+
+class LaneClosed(Fact, frozen=True, gc=False):
+    """A person closed a lane."""
+
+    lane: str | None
+
+
+class RequestSent(Fact, frozen=True, gc=False):
+    """A request for a response is about to be written: it may reach the service."""
+
+    key: str
+    lane: str | None
+    previous_response_id: str | None
+    body: dict[str, Any]
+    answers: tuple[dict[str, Any], ...] = ()
+
+
+class Unsent(Fact, frozen=True, gc=False):
+    """The request or steer `key` certainly never left this machine."""
+
+    key: str
+    reason: str
+
+
+class ResponseStarted(Fact, frozen=True, gc=False):
+    """The service created a response."""
+
+    lane: str | None
+    response_id: str
+    response: dict[str, Any]
+
+
+class ResponseProgress(Fact, frozen=True, gc=False):
+    """The service repeated a response's head (queued, in progress)."""
+
+    lane: str | None
+    response_id: str
+    response: dict[str, Any]
+
+
+class ItemAdded(Fact, frozen=True, gc=False):
+    """An output item began; `item` is None where the service sent none."""
+
+    lane: str | None
+    output_index: int | None
+    item: dict[str, Any] | None
+
+
+class ItemFinished(Fact, frozen=True, gc=False):
+    """An output item is complete. `stub` says what it asks the client for, if anything."""
+
+    lane: str | None
+    output_index: int | None
+    item: dict[str, Any]
+    stub: dict[str, Any] | None = None
+
+
+class Delta(Fact, frozen=True, gc=False):
+    """A piece of an item's text; `channel` says which of its texts."""
+
+    lane: str | None
+    output_index: int | None
+    channel: str
+    index: int
+    text: str
+    item_id: str | None = None
+
+
+class PartFinished(Fact, frozen=True, gc=False):
+    """One of an item's texts is complete, in full."""
+
+    lane: str | None
+    output_index: int | None
+    channel: str
+    index: int
+    text: str
+    item_id: str | None = None
+
+
+class Other(Fact, frozen=True, gc=False):
+    """An event of a response that changes nothing here but is counted (annotation, progress …)."""
+
+    lane: str | None
+    output_index: int | None = None
+    annotation: bool = False
+
+
+class ResponseEnded(Fact, frozen=True, gc=False):
+    """A response reached its end: `status` is completed, incomplete, failed or cancelled."""
+
+    lane: str | None
+    response_id: str
+    status: str
+    response: dict[str, Any]
+    stubs: tuple[tuple[int, dict[str, Any]], ...] = ()
+
+
+class ServerError(Fact, frozen=True, gc=False):
+    """The service reported an error outside a response's own end."""
+
+    lane: str | None
+    code: str | None
+    message: str
+    param: str | None = None
+    type: str | None = None
+    status: int | None = None
+    sequence_number: int | None = None
+
+
+class SteerSent(Fact, frozen=True, gc=False):
+    """Input for a running response is about to be written."""
+
+    key: str
+    parent_id: str
+    input: Any
+
+
+class SteerAccepted(Fact, frozen=True, gc=False):
+    """The service owns the steer. It is not applied yet."""
+
+    steer_id: str
+    parent_id: str
+
+
+class SteerPending(Fact, frozen=True, gc=False):
+    """The steer stays queued while the parent waits for input; `stubs` is the service's list."""
+
+    steer_id: str
+    parent_id: str
+    reason: str
+    stubs: tuple[dict[str, Any], ...]
+
+
+class SteerFailed(Fact, frozen=True, gc=False):
+    """The steer was refused, or will not be applied."""
+
+    steer_id: str | None
+    parent_id: str
+    input: Any
+    code: str
+    message: str
+
+
+class InputFilled(Fact, frozen=True, gc=False):
+    """A person, code or a policy gave a required input its value."""
+
+    parent_id: str
+    key: str
+    item: dict[str, Any]
+    by: str
+
+
+class InputCleared(Fact, frozen=True, gc=False):
+    """A person took a value back before it was sent."""
+
+    parent_id: str
+    key: str
+
+
+class ToolStarted(Fact, frozen=True, gc=False):
+    """One of the person's own functions began to run for a call."""
+
+    parent_id: str
+    key: str
+    name: str
+    by: str
+
+
+class ToolFinished(Fact, frozen=True, gc=False):
+    """That function returned, or raised."""
+
+    parent_id: str
+    key: str
+    ok: bool
+    output: str
+    error: str | None
+    duration_s: float | None
+
+
+class Odd(Fact, frozen=True, gc=False):
+    """Something in the recording that is worth a row in `problems`."""
+
+    kind: str
+    detail: str

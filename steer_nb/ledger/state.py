@@ -1,0 +1,355 @@
+"""The values that the fold keeps: what is known so far of lanes, responses, items, steers, input.
+
+Every moment is the trace entry that caused it (`sent`, `started`, `ended` …), so each carries its
+wall time `at`, its monotonic time `t` and its place `seq`. These objects change while entries are
+folded and belong to the thread that folds them; nobody else may hold on to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from steer_nb.trace.entries import Entry
+
+__all__ = [
+    "DEFAULT_LANE",
+    "ConnectionState",
+    "ItemState",
+    "LaneState",
+    "LaneWord",
+    "Problem",
+    "RequestState",
+    "RequiredInputState",
+    "ResponseState",
+    "ServerErrorState",
+    "SteerState",
+    "SteerWord",
+    "ToolRun",
+]
+
+DEFAULT_LANE = "(default)"
+"""Name of the lane without a `stream_id`; parentheses cannot occur in one, so it is never taken."""
+
+LaneWord = Literal["idle", "queued", "running", "waiting_input", "detached", "failed"]
+SteerWord = Literal["sent", "accepted", "pending", "committed", "failed", "unknown"]
+ResponseWord = Literal[
+    "in_progress", "completed", "incomplete", "failed", "error", "cancelled", "truncated"
+]
+RequestWord = Literal["sent", "started", "failed", "unknown", "unsent"]
+InputWord = Literal["open", "filled", "sending", "sent", "confirmed", "stale", "cancelled"]
+
+
+@dataclass(slots=True, eq=False)
+class ConnectionState:
+    """One socket, from open to close."""
+
+    number: int
+    url: str
+    opened: Entry
+    closed: Entry | None = None
+    close_code: int | None = None
+    close_reason: str = ""
+    end_kind: str | None = None
+    n_in: int = 0
+    n_out: int = 0
+    bytes_in: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class ItemState:
+    """One output item. `data` is its newest full form; `parts` collects its texts as they come."""
+
+    output_index: int
+    added: Entry | None = None
+    done: Entry | None = None
+    source: Literal["added", "done", "terminal"] = "added"
+    data: dict[str, Any] = field(default_factory=dict)
+    parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    n_deltas: int = 0
+    n_annotations: int = 0
+    bytes: int = 0
+
+    @property
+    def id(self) -> str | None:
+        """The item's id, where the service gave one."""
+        return _text(self.data.get("id"))
+
+    @property
+    def type(self) -> str:
+        """The item's type word; empty where none is known yet."""
+        return _text(self.data.get("type")) or ""
+
+    @property
+    def status(self) -> str | None:
+        """The item's own status word."""
+        return _text(self.data.get("status"))
+
+    @property
+    def call_id(self) -> str | None:
+        """The call it makes or answers."""
+        return _text(self.data.get("call_id"))
+
+    @property
+    def name(self) -> str | None:
+        """The tool it names."""
+        return _text(self.data.get("name"))
+
+    def joined(self, channel: str) -> str:
+        """All text of one channel (``text``, ``refusal``, ``summary``, ``arguments`` …)."""
+        chosen = sorted(key for key in self.parts if key[0] == channel)
+        return "".join("".join(self.parts[key]) for key in chosen)
+
+    @property
+    def text(self) -> str:
+        """Its output text so far."""
+        return self.joined("text")
+
+    @property
+    def summary_text(self) -> str:
+        """Its reasoning summary so far."""
+        return self.joined("summary")
+
+    @property
+    def refusal(self) -> str:
+        """Its refusal so far."""
+        return self.joined("refusal")
+
+    @property
+    def arguments(self) -> str:
+        """The arguments (or free-form input) of its call so far."""
+        return self.joined("arguments")
+
+
+@dataclass(slots=True, eq=False)
+class ToolRun:
+    """One run of one of the person's own functions for one call: there is never a second."""
+
+    name: str
+    by: str
+    started: Entry
+    finished: Entry | None = None
+    ok: bool | None = None
+    output: str = ""
+    error: str | None = None
+    duration_s: float | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RequiredInputState:
+    """One result or decision that a response waits for.
+
+    `stub` holds the identifying fields; `item` the filled stub, as it will be sent. `optional` marks
+    asynchronous calls, which do not hold a continuation back unless the service lists them.
+    """
+
+    key: str
+    type: str
+    parent_id: str
+    stub: dict[str, Any]
+    first_seen: Entry
+    source: Literal["steer_pending", "response_completed"]
+    call: dict[str, Any] | None = None
+    optional: bool = False
+    state: InputWord = "open"
+    item: dict[str, Any] | None = None
+    filled: Entry | None = None
+    filled_by: str | None = None
+    sent: Entry | None = None
+    request_key: str | None = None
+    continuation_response_id: str | None = None
+    tool: ToolRun | None = None
+
+    @property
+    def name(self) -> str | None:
+        """The tool that is asked for."""
+        return _text((self.call or {}).get("name")) or _text(self.stub.get("name"))
+
+    @property
+    def server_label(self) -> str | None:
+        """The MCP server that asks for an approval."""
+        return _text((self.call or {}).get("server_label"))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a value may still be given or changed."""
+        return self.state in ("open", "filled")
+
+
+@dataclass(slots=True, eq=False)
+class RequestState:
+    """One `response.create` that was written, from sending to its response."""
+
+    key: str
+    lane: LaneState
+    connection: int
+    previous_response_id: str | None
+    body: dict[str, Any]
+    answers: tuple[dict[str, Any], ...]
+    sent: Entry
+    state: RequestWord = "sent"
+    response_id: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    ended: Entry | None = None
+
+
+@dataclass(slots=True, eq=False)
+class SteerState:
+    """One submission of input into a running response."""
+
+    key: str
+    parent_id: str
+    lane: LaneState | None
+    connection: int
+    input: Any
+    sent: Entry
+    order_in_parent: int
+    deltas_at_send: int = 0
+    state: SteerWord = "sent"
+    steer_id: str | None = None
+    accepted: Entry | None = None
+    pending: Entry | None = None
+    pending_reason: str | None = None
+    committed: Entry | None = None
+    failed: Entry | None = None
+    unknown: Entry | None = None
+    failure_code: str | None = None
+    failure_message: str | None = None
+    failure_input: Any = None
+    successor_id: str | None = None
+    successor_kind: Literal["auto", "explicit"] | None = None
+    deltas_after_send: int = 0
+
+    @property
+    def live(self) -> bool:
+        """Whether its outcome is still to come on this connection."""
+        return self.state in ("sent", "accepted", "pending")
+
+
+@dataclass(slots=True, eq=False)
+class ResponseState:
+    """One response, its items, what steers it, and what it asks for."""
+
+    id: str
+    lane: LaneState
+    connection: int
+    started: Entry
+    previous_response_id: str | None = None
+    origin: str = "unknown"
+    request: RequestState | None = None
+    status: ResponseWord = "in_progress"
+    status_raw: str | None = None
+    incomplete_reason: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    model: str | None = None
+    created_at: float | None = None
+    service_tier: str | None = None
+    reasoning_effort: str | None = None
+    store: bool | None = None
+    head: dict[str, Any] = field(default_factory=dict)
+    usage: dict[str, Any] | None = None
+    items: dict[int, ItemState] = field(default_factory=dict)
+    required: dict[str, RequiredInputState] = field(default_factory=dict)
+    steers: list[SteerState] = field(default_factory=list)
+    continuations: list[RequestState] = field(default_factory=list)
+    successor: ResponseState | None = None
+    first_item: Entry | None = None
+    first_chunk: Entry | None = None
+    first_text: Entry | None = None
+    ended: Entry | None = None
+    last: Entry | None = None
+    n_events: int = 0
+    n_deltas: int = 0
+    n_terminals: int = 0
+    last_sequence_number: int | None = None
+    sequence_gap: bool = False
+    id_unstable: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is still being written."""
+        return self.status == "in_progress"
+
+    @property
+    def text(self) -> str:
+        """All output text so far, items in order."""
+        return "".join(self.items[index].text for index in sorted(self.items))
+
+    @property
+    def refusal(self) -> str:
+        """All refusal text so far."""
+        return "".join(self.items[index].refusal for index in sorted(self.items))
+
+    @property
+    def live_steers(self) -> list[SteerState]:
+        """Steers whose outcome is still open."""
+        return [steer for steer in self.steers if steer.live]
+
+    @property
+    def waiting_for(self) -> list[RequiredInputState]:
+        """Required input that no continuation carries yet, in the order it was asked for."""
+        return [stub for stub in self.required.values() if stub.is_open]
+
+    def tokens(self, kind: str) -> int | None:
+        """``input_tokens``, ``output_tokens`` or ``total_tokens`` of its usage, if reported."""
+        value = (self.usage or {}).get(kind)
+        return value if isinstance(value, int) else None
+
+
+@dataclass(slots=True, eq=False)
+class LaneState:
+    """One lane: requests run one after another, a conversation hangs on `tip`."""
+
+    stream_id: str | None
+    connection: int = 0
+    opened: Entry | None = None
+    closed: Entry | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    forked_from: str | None = None
+    responses: list[ResponseState] = field(default_factory=list)
+    queue: list[RequestState] = field(default_factory=list)
+    requests: list[RequestState] = field(default_factory=list)
+    current: ResponseState | None = None
+    tip: ResponseState | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    detached: bool = False
+    echoed: bool = False
+    last: Entry | None = None
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return DEFAULT_LANE if self.stream_id is None else self.stream_id
+
+
+@dataclass(slots=True, eq=False)
+class ServerErrorState:
+    """One `error` event, and what it was about."""
+
+    entry: Entry
+    lane: LaneState | None
+    request: RequestState | None
+    response: ResponseState | None
+    code: str | None
+    message: str
+    param: str | None
+    type: str | None
+    status: int | None
+
+
+@dataclass(slots=True, frozen=True)
+class Problem:
+    """Something odd that was kept, not hidden: one row of the `problems` frame."""
+
+    kind: str
+    detail: str
+    seq: int | None = None
+    line: int | None = None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,74 @@
+"""What a trace is made of: one entry for each message and for each local note."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = ["SCHEMA", "Entry", "Header", "Kind"]
+
+SCHEMA = 1
+"""Version of the file format; a reader refuses a newer one."""
+
+Kind = Literal["in", "out", "note"]
+
+
+class Header(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The first line of a trace file: what the entries below it belong to.
+
+    Attributes
+    ----------
+    steer_nb : int
+        Version of the file format, `SCHEMA`.
+    trace_id : str
+        32 hex digits, new for each session.
+    started_at : float or None
+        Wall time of the start in UTC seconds since 1970; None where a recording has none.
+    source : str
+        ``live``, or the kind of recording it was read from.
+    dialect : str
+        Which service's messages these are: ``responses``.
+    version : str
+        The steer_nb version that wrote it.
+    """
+
+    steer_nb: int
+    trace_id: str
+    started_at: float | None = None
+    source: str = "live"
+    dialect: str = "responses"
+    version: str = ""
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One thing that happened: a message in either direction, or a local note.
+
+    Attributes
+    ----------
+    seq : int
+        The recorder's own counter, from 0, over the whole trace.
+    at : float or None
+        Wall time, UTC seconds since 1970. None in recordings without receive times.
+    t : float or None
+        Monotonic seconds since the trace started.
+    kind : {"in", "out", "note"}
+        Event from the server, request to it, or local note.
+    connection : int
+        Which connection of the trace, from 1; 0 where there is none yet.
+    raw : str or None
+        The message as it travelled, verbatim (``in`` and ``out``).
+    note : str or None
+        The note's name (``note``).
+    data : dict or None
+        A note's fields; for ``out``, what is known locally (``key``, ``lane``).
+    """
+
+    seq: int
+    at: float | None
+    t: float | None
+    kind: Kind
+    connection: int = 0
+    raw: str | None = None
+    note: str | None = None
+    data: dict[str, Any] | None = None
