@@ -1,1 +1,10 @@
-"""Traces."""
+"""The record of a session: entries, the log in memory, the journal on disk, and its reader."""
+
+from __future__ import annotations
+
+from steer_nb.trace.entries import SCHEMA, Entry, Header, Problem
+from steer_nb.trace.journal import Journal, journal_path
+from steer_nb.trace.log import Trace
+from steer_nb.trace.readers import load
+
+__all__ = ["SCHEMA", "Entry", "Header", "Journal", "Problem", "Trace", "journal_path", "load"]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["SCHEMA", "Entry", "Header", "Kind"]
+__all__ = ["SCHEMA", "Entry", "Header", "Kind", "Problem"]
 
 SCHEMA = 1
 """Version of the file format; a reader refuses a newer one."""
@@ -72,3 +72,25 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     raw: str | None = None
     note: str | None = None
     data: dict[str, Any] | None = None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something odd that was kept, not hidden: one row of the `problems` frame.
+
+    Attributes
+    ----------
+    kind : str
+        ``bad_json``, ``truncated``, ``unknown_type``, ``missing_index``, ``duplicate_terminal``,
+        ``sequence_gap``, ``orphan_call``, ``orphan_output``, ``id_unstable``, ``surrogate``, ``nan``.
+    detail : str
+        What was seen.
+    seq : int or None
+        The trace entry it was seen in.
+    line : int or None
+        The line of the file, from 1.
+    """
+
+    kind: str
+    detail: str
+    seq: int | None = None
+    line: int | None = None

@@ -1,0 +1,141 @@
+"""The trace in memory: a header and entries that are only ever appended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+from steer_nb.trace.entries import Entry, Header, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+    from steer_nb.frames import Frames
+    from steer_nb.ledger import Ledger
+__all__ = ["Trace"]
+
+
+class Trace:
+    """Everything that happened in a session: messages both ways, and local notes, with their times.
+
+    The trace is the only truth: lanes, responses, steers, required input, frames and views are
+    folded from it, live or from a file alike. Only the thread that records may append; any thread
+    may read what is there.
+
+    Parameters
+    ----------
+    header : Header
+        What the entries belong to.
+    entries : iterable of Entry, optional
+        What happened so far.
+
+    Examples
+    --------
+    >>> from steer_nb.trace import Entry, Header, Trace
+    >>> trace = Trace(Header(steer_nb=1, trace_id="0" * 32, started_at=0.0))
+    >>> trace.append(Entry(seq=0, at=0.0, t=0.0, kind="note", note="session", data={"name": "a"}))
+    >>> len(trace), trace[0].note
+    (1, 'session')
+    """
+
+    def __init__(self, header: Header, entries: Iterable[Entry] = ()) -> None:
+        self.header = header
+        self.entries: list[Entry] = list(entries)
+        self.file_problems: tuple[Problem, ...] = ()
+        """What was odd about the file it was read from (torn last line …)."""
+        self.file: str | None = None
+        """The file it was read from, as it was named."""
+        self._ledger: Ledger | None = None
+        self._folded = 0
+        self._frames: Frames | None = None
+
+    @property
+    def trace_id(self) -> str:
+        """32 hex digits that name this trace in every frame."""
+        return self.header.trace_id
+
+    def append(self, entry: Entry) -> None:
+        """Add what just happened. Only the recording thread may do this."""
+        self.entries.append(entry)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What follows from the entries so far, folded on the asking thread.
+
+        Asking again folds only what is new. It is this trace's own fold, apart from a live
+        session's.
+        """
+        from steer_nb.ledger import Ledger
+
+        if self._ledger is None:
+            self._ledger = Ledger()
+        end = len(self.entries)
+        for index in range(self._folded, end):
+            self._ledger.apply(self.entries[index])
+        self._folded = end
+        return self._ledger
+
+    @property
+    def frames(self) -> Frames:
+        """Its tables as pandas DataFrames; see `steer_nb.frames.Frames`."""
+        if self._frames is None:
+            from steer_nb.frames import Frames
+
+            self._frames = Frames(self)
+        return self._frames
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything odd that was found in the file and in the messages, oldest first."""
+        return (*self.file_problems, *self.ledger.problems)
+
+    def save(self, path: str | PathLike[str]) -> str:
+        """Write it as JSON lines: a header, then one entry a line, messages verbatim.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; an existing one is replaced only once the new one is complete.
+
+        Returns
+        -------
+        str
+            The path written.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be written.
+        """
+        from steer_nb.trace.journal import write_trace
+
+        return write_trace(self, path)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries[: len(self.entries)])
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Entry]: ...
+    def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
+        return self.entries[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return self.header == other.header and self.entries == other.entries
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        counts = {"in": 0, "out": 0, "note": 0}
+        for entry in self:
+            counts[entry.kind] += 1
+        return (
+            f"<Trace {self.trace_id[:8]}: {counts['in']} events, {counts['out']} requests, "
+            f"{counts['note']} notes>"
+        )
