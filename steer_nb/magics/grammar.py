@@ -1,0 +1,307 @@
+"""The words of ``%steer``: declared once, and everything else is made from this table.
+
+The parser, ``%steer help``, the magic's docstring and the completion read `COMMANDS` and nothing
+else, so that they cannot tell different stories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["CELL", "COMMANDS", "Argument", "Command", "Kind", "Option"]
+
+Kind = Literal[
+    "columns",
+    "directory",
+    "flag",
+    "frame",
+    "integer",
+    "json",
+    "lane",
+    "model",
+    "name",
+    "new_lane",
+    "number",
+    "origin",
+    "path",
+    "scenario",
+    "text",
+    "tools",
+    "url",
+    "values",
+    "word",
+]
+"""What a value is: how it is read, and what completes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A value known by its place.
+
+    Attributes
+    ----------
+    name : str
+        As shown: capital letters.
+    help : str
+        One line.
+    kind : str
+        What it is.
+    required : bool
+        Whether the command needs it.
+    rest : bool
+        Whether it takes the rest of the line exactly as written.
+    """
+
+    name: str
+    help: str
+    kind: Kind = "text"
+    required: bool = True
+    rest: bool = False
+
+    @property
+    def key(self) -> str:
+        """Under which name its value is found."""
+        return self.name.lower()
+
+    @property
+    def usage(self) -> str:
+        """As shown in a usage line."""
+        return self.name if self.required else f"[{self.name}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A value known by its name.
+
+    Attributes
+    ----------
+    name : str
+        With its two dashes.
+    help : str
+        One line.
+    kind : str
+        What it is; ``flag`` takes no value.
+    value : str
+        How the value is shown.
+    optional : bool
+        Whether the value may be left out.
+    many : bool
+        Whether it may be given more than once.
+    """
+
+    name: str
+    help: str
+    kind: Kind = "flag"
+    value: str = ""
+    optional: bool = False
+    many: bool = False
+
+    @property
+    def key(self) -> str:
+        """Under which name its value is found."""
+        return self.name.lstrip("-").replace("-", "_")
+
+    @property
+    def form(self) -> str:
+        """The option with its value, as one types it."""
+        if self.kind == "flag":
+            return self.name
+        return f"{self.name} [{self.value}]" if self.optional else f"{self.name} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One subcommand.
+
+    Attributes
+    ----------
+    name : str
+        The word; empty for the cell magic.
+    help : str
+        One line.
+    python : str
+        The call that it stands for.
+    arguments, options : tuple
+        What it takes.
+    exclusive : tuple of tuple of str
+        Keys of which only one may be given.
+    example : str
+        A line that works.
+    note : str
+        What else one should know.
+    """
+
+    name: str
+    help: str
+    python: str
+    arguments: tuple[Argument, ...] = ()
+    options: tuple[Option, ...] = ()
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    example: str = ""
+    note: str = ""
+
+    @property
+    def magic(self) -> str:
+        """What a person types before the arguments."""
+        return f"%steer {self.name}" if self.name else "%%steer"
+
+    @property
+    def usage(self) -> str:
+        """All that it takes, in one line."""
+        shown: list[str] = [argument.usage for argument in self.arguments]
+        done: set[str] = set()
+        for option in self.options:
+            group = next((keys for keys in self.exclusive if option.key in keys), ())
+            peers = [other for other in self.options if other.key in group] or [option]
+            if option.key not in done:
+                done.update(peer.key for peer in peers)
+                shown.append("[" + "|".join(peer.form for peer in peers) + "]")
+        return " ".join([self.magic, *shown])
+
+    def option(self, name: str) -> Option | None:
+        """Find the option of that name."""
+        return next((option for option in self.options if option.name == name), None)
+
+
+_LANE = Argument("LANE", "name of an open lane", "lane")
+_ONE_OR_ALL = Argument("LANE", "name of an open lane; without it, all of them", "lane", False)
+
+CELL = Command(
+    "",
+    "send the cell to a lane: an idle lane starts a response, a running one is steered",
+    'session.lane("planner").send(text)',
+    (Argument("LANE", "name of an open lane; without it, the default lane", "lane", False),),
+    (
+        Option("--create", "always ask for a new response"),
+        Option("--steer", "always steer the running response"),
+        Option("--wait", "block until the lane is idle, waits for input, or failed"),
+        Option("--vars", "Python values to send after the text", "values", "A,B"),
+    ),
+    (("create", "steer"),),
+    "%%steer planner\nPlan a two-day trip to Lisbon.",
+    "The cell goes out exactly as written; {braces} and $dollars are left alone. "
+    "The result can be awaited. A first word is always a lane, also when it equals a subcommand.",
+)
+
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        Command(
+            "connect",
+            "open the session; once more replaces the one of that name and closes its socket",
+            "steer_nb.connect(url=None, model=None, simulate=None, journal=None)",
+            (
+                Argument(
+                    "URL",
+                    "where to; without it OPENAI_API_KEY decides: OpenAI, or the simulator",
+                    "url",
+                    required=False,
+                ),
+            ),
+            (
+                Option("--simulate", "the embedded simulator", "scenario", "SCENARIO", True),
+                Option("--speed", "the simulator's pace; 0 is as fast as it goes", "number", "X"),
+                Option("--seed", "the simulator's ids and timing", "integer", "N"),
+                Option("--model", "default model of the lanes", "model", "M"),
+                Option("--journal", "folder of the journal (default .steer)", "directory", "DIR"),
+                Option("--no-journal", "keep nothing on disk"),
+                Option("--name", "name of the session", "name", "N"),
+            ),
+            (("url", "simulate"), ("journal", "no_journal")),
+            "%steer connect --simulate planner",
+        ),
+        Command(
+            "open",
+            "open a lane and show it live",
+            'session.lane("planner", model=None, tools=None, instructions=None)',
+            (Argument("LANE", "its name: letters, digits, _ . -", "new_lane"),),
+            (
+                Option("--model", "the lane's model", "model", "M"),
+                Option("--instructions", "the lane's instructions", "text", "T"),
+                Option("--tools", "your functions, by name", "tools", "A,B", many=True),
+                Option("--set", "any other field of the request", "json", "KEY=JSON", many=True),
+                Option("--fork", "continue from there on", "origin", "LANE|RESPONSE"),
+            ),
+            example='%steer open planner --tools get_weather --instructions "Be brief."',
+        ),
+        Command(
+            "send",
+            "send one line to a lane: the same as %%steer LANE",
+            'session.lane("planner").send(text)',
+            (_LANE, Argument("TEXT", "goes out exactly as written", "text", rest=True)),
+            example="%steer send planner Keep it under 300 euros",
+        ),
+        Command(
+            "pending",
+            "the forms for the input that lanes wait for, one for each response",
+            "lane.required_input, lane.fill(key, output=...), lane.send_continuation()",
+            (_ONE_OR_ALL,),
+            example="%steer pending",
+        ),
+        Command("lanes", "all lanes, live", "session.lanes", example="%steer lanes"),
+        Command("status", "the connection", "session.status()", example="%steer status"),
+        Command(
+            "show",
+            "show a lane live",
+            "session.lanes[name]",
+            (_LANE,),
+            example="%steer show planner",
+        ),
+        Command(
+            "frame",
+            "a DataFrame of what happened",
+            "session.trace.frames.table(name)",
+            (
+                Argument("NAME", "which table", "frame"),
+                Argument("LANE", "rows of this lane only", "lane", required=False),
+            ),
+            (Option("--columns", "column groups", "columns", "G+G"),),
+            example="%steer frame events planner --columns EventCore+EventDelta",
+        ),
+        Command(
+            "wait",
+            "until the lane is idle, waits for input, or failed; never for a click",
+            "lane.wait(timeout=None)",
+            (_ONE_OR_ALL,),
+            (Option("--timeout", "give up after so many seconds", "number", "S"),),
+            example="%steer wait planner --timeout 30",
+        ),
+        Command(
+            "save",
+            "write the trace to a file",
+            "session.trace.save(path)",
+            (Argument("PATH", "the file; .jsonl is usual", "path"),),
+            example="%steer save run.jsonl",
+        ),
+        Command(
+            "load",
+            "read a trace from a file",
+            "steer_nb.load(path)",
+            (Argument("PATH", "the file", "path"),),
+            example="trace = %steer load run.jsonl",
+            note="The trace is the result: bind it to a name, and find its tables in "
+            "trace.frames.events, trace.frames.steers and so on.",
+        ),
+        Command(
+            "nest",
+            "allow asyncio.run() inside cells, for code pasted from a guide",
+            "steer_nb.allow_nested_loops()",
+            example="%steer nest",
+        ),
+        Command(
+            "close",
+            "close a lane; without one, the session",
+            "lane.close(), session.close()",
+            (Argument("LANE", "name of an open lane", "lane", required=False),),
+            example="%steer close",
+        ),
+        Command(
+            "help",
+            "this help, or that of one subcommand",
+            "help(steer_nb)",
+            (Argument("WORD", "a subcommand or an option", "word", required=False),),
+            example="%steer help open",
+        ),
+    )
+}
