@@ -1,1 +1,46 @@
-""".""" 
+"""The Responses dialect: decode events, build requests, fill what a response waits for. No I/O."""
+
+from __future__ import annotations
+
+from steer_nb.wire.catalogue import FAMILIES, FAMILY, SERVER_EVENT_TYPES, TERMINAL_TYPES
+from steer_nb.wire.error_fields import ErrorFields, read_error
+from steer_nb.wire.event import PROBLEMS, Event
+from steer_nb.wire.events import decode
+from steer_nb.wire.jsonio import check_value, encode
+from steer_nb.wire.lanes import check_stream_id
+from steer_nb.wire.steer_events import (
+    ResponseSteerAcceptedEvent,
+    ResponseSteerFailedEvent,
+    ResponseSteerPendingEvent,
+    SteerFailure,
+    SteerInfo,
+)
+from steer_nb.wire.stub_kinds import STUB_KINDS, UNKNOWN_KIND, Field, StubKind, kind_of
+from steer_nb.wire.stubs import stub_for, stub_key
+
+__all__ = [
+    "FAMILIES",
+    "FAMILY",
+    "PROBLEMS",
+    "SERVER_EVENT_TYPES",
+    "STUB_KINDS",
+    "TERMINAL_TYPES",
+    "UNKNOWN_KIND",
+    "ErrorFields",
+    "Event",
+    "Field",
+    "ResponseSteerAcceptedEvent",
+    "ResponseSteerFailedEvent",
+    "ResponseSteerPendingEvent",
+    "SteerFailure",
+    "SteerInfo",
+    "StubKind",
+    "check_stream_id",
+    "check_value",
+    "decode",
+    "encode",
+    "kind_of",
+    "read_error",
+    "stub_for",
+    "stub_key",
+]

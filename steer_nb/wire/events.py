@@ -1,0 +1,111 @@
+"""Decode what the server sends. The hot path of the whole house: one typed decode, no more."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from steer_nb.wire import jsonio
+from steer_nb.wire.event import _PARTS, Event, part_of
+from steer_nb.wire.steer_events import STEER_EVENTS, steer_event
+
+__all__ = ["decode"]
+
+_decode = msgspec.json.Decoder(Event).decode
+
+
+def decode(raw: str | bytes) -> Event:
+    r"""Decode one message from the server. Never raises.
+
+    Parameters
+    ----------
+    raw : str or bytes
+        One message, or one line of a recording.
+
+    Returns
+    -------
+    Event
+        Unknown types and fields are kept. What is odd is said by `Event.problem`: invalid JSON
+        gives ``"bad_json"`` and the type ``""``. The three steer events come as their own classes.
+
+    Examples
+    --------
+    >>> decode('{"type":"response.telepathy.delta","output_index":4}').family
+    'unknown'
+    >>> decode("not json").problem
+    'bad_json'
+    """
+    if isinstance(raw, bytes):
+        try:
+            raw = raw.decode()
+        except UnicodeDecodeError as error:
+            note = ("bad_json", f"not UTF-8: {error.reason} at byte {error.start}")
+            return Event(raw=raw.decode(errors="replace"), note=note)
+    try:
+        event = _decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _decode_odd(raw)
+    event.raw = raw
+    if event.type in STEER_EVENTS:
+        return steer_event(event, event.payload)
+    return event
+
+
+_TEXTS: Final = ("stream_id", "item_id", "response_id")
+_NUMBERS: Final = (
+    "sequence_number",
+    "output_index",
+    "content_index",
+    "summary_index",
+    "annotation_index",
+    "command_index",
+    "partial_image_index",
+)
+
+
+def _decode_odd(raw: str) -> Event:
+    """Decode what the strict decoder refused: field by field, keeping all that can be kept."""
+    try:
+        value, note = jsonio.loads(raw)
+    except RecursionError:
+        return Event(raw=raw, note=("too_deep", "nested too deeply to be read"))
+    except ValueError as error:
+        return Event(raw=raw, note=("bad_json", str(error)))
+    if not isinstance(value, dict):
+        return Event(raw=raw, note=("not_object", f"a JSON {_kind(value)}, not an object"))
+    fields: dict[str, Any] = {}
+    odd: list[str] = []
+    kind = value.get("type", "")
+    if isinstance(kind, str):
+        fields["type"] = kind
+    else:
+        odd.append("type")
+    for name in _TEXTS:
+        found = value.get(name)
+        if isinstance(found, str):
+            fields[name] = found
+        elif found is not None:
+            odd.append(name)
+    for name in _NUMBERS:
+        found = value.get(name)
+        if isinstance(found, float) and found.is_integer():
+            found = int(found)
+        if isinstance(found, int) and not isinstance(found, bool):
+            fields[name] = found
+        elif found is not None:
+            odd.append(name)
+    fields["delta"] = value.get("delta")
+    for name in _PARTS & value.keys():
+        fields[name] = part_of(value[name])
+    if odd and note is None:
+        note = ("odd_field", f"not as documented: {', '.join(odd)}")
+    event = Event(**fields, raw=raw, note=note)
+    return steer_event(event, value) if event.type in STEER_EVENTS else event
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
+    return names[type(value)]
