@@ -38,10 +38,11 @@ def decode(raw: str | bytes) -> Event:
     """
     if isinstance(raw, bytes):
         try:
-            raw = raw.decode()
+            text = raw.decode()
         except UnicodeDecodeError as error:
             note = ("bad_json", f"not UTF-8: {error.reason} at byte {error.start}")
             return Event(raw=raw.decode(errors="replace"), note=note)
+        raw = text
     try:
         event = _decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
