@@ -1,1 +1,33 @@
-""".""" 
+"""The fold: from trace entries to lanes, responses, steers and required input. Pure."""
+
+from __future__ import annotations
+
+from steer_nb.ledger import rules
+from steer_nb.ledger.fold import Ledger
+from steer_nb.ledger.state import (
+    DEFAULT_LANE,
+    ConnectionState,
+    ItemState,
+    LaneState,
+    RequestState,
+    RequiredInputState,
+    ResponseState,
+    ServerErrorState,
+    SteerState,
+    ToolRun,
+)
+
+__all__ = [
+    "DEFAULT_LANE",
+    "ConnectionState",
+    "ItemState",
+    "LaneState",
+    "Ledger",
+    "RequestState",
+    "RequiredInputState",
+    "ResponseState",
+    "ServerErrorState",
+    "SteerState",
+    "ToolRun",
+    "rules",
+]

@@ -40,8 +40,10 @@ __all__ = [
 ]
 
 
-class Fact(msgspec.Struct, frozen=True, gc=False):
-    """Anything that happened."""
+class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Anything that happened. `sequence_number` is the service's own count, where it gives one."""
+
+    sequence_number: int | None = None
 
 
 class Connected(Fact, frozen=True, gc=False):
@@ -114,12 +116,18 @@ class ItemAdded(Fact, frozen=True, gc=False):
 
 
 class ItemFinished(Fact, frozen=True, gc=False):
-    """An output item is complete. `stub` says what it asks the client for, if anything."""
+    """An output item is complete.
+
+    `stub` says what it asks the client for, if anything; `optional` that nobody has to wait for it;
+    `texts` are its full texts as (channel, index, text).
+    """
 
     lane: str | None
     output_index: int | None
     item: dict[str, Any]
     stub: dict[str, Any] | None = None
+    optional: bool = False
+    texts: tuple[tuple[str, int, str], ...] = ()
 
 
 class Delta(Fact, frozen=True, gc=False):
@@ -159,7 +167,7 @@ class ResponseEnded(Fact, frozen=True, gc=False):
     response_id: str
     status: str
     response: dict[str, Any]
-    stubs: tuple[tuple[int, dict[str, Any]], ...] = ()
+    items: tuple[ItemFinished, ...] = ()
 
 
 class ServerError(Fact, frozen=True, gc=False):
@@ -171,7 +179,6 @@ class ServerError(Fact, frozen=True, gc=False):
     param: str | None = None
     type: str | None = None
     status: int | None = None
-    sequence_number: int | None = None
 
 
 class SteerSent(Fact, frozen=True, gc=False):

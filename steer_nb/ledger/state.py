@@ -19,7 +19,6 @@ __all__ = [
     "ItemState",
     "LaneState",
     "LaneWord",
-    "Problem",
     "RequestState",
     "RequiredInputState",
     "ResponseState",
@@ -54,7 +53,6 @@ class ConnectionState:
     end_kind: str | None = None
     n_in: int = 0
     n_out: int = 0
-    bytes_in: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +67,6 @@ class ItemState:
     parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     n_deltas: int = 0
     n_annotations: int = 0
-    bytes: int = 0
 
     @property
     def id(self) -> str | None:
@@ -140,8 +137,8 @@ class ToolRun:
 class RequiredInputState:
     """One result or decision that a response waits for.
 
-    `stub` holds the identifying fields; `item` the filled stub, as it will be sent. `optional` marks
-    asynchronous calls, which do not hold a continuation back unless the service lists them.
+    `stub` holds the identifying fields; `item` the filled stub, as it will be sent. `optional`
+    marks asynchronous calls, which do not hold a continuation back unless the service lists them.
     """
 
     key: str
@@ -201,10 +198,10 @@ class SteerState:
 
     key: str
     parent_id: str
-    lane: LaneState | None
+    parent: ResponseState | None
     connection: int
     input: Any
-    sent: Entry
+    sent: Entry | None
     order_in_parent: int
     deltas_at_send: int = 0
     state: SteerWord = "sent"
@@ -220,7 +217,16 @@ class SteerState:
     failure_input: Any = None
     successor_id: str | None = None
     successor_kind: Literal["auto", "explicit"] | None = None
-    deltas_after_send: int = 0
+
+    @property
+    def lane(self) -> LaneState | None:
+        """The lane of the response that is steered."""
+        return None if self.parent is None else self.parent.lane
+
+    @property
+    def deltas_after_send(self) -> int:
+        """How many more pieces the parent wrote after the steer was sent."""
+        return 0 if self.parent is None else self.parent.n_deltas - self.deltas_at_send
 
     @property
     def live(self) -> bool:
@@ -339,16 +345,6 @@ class ServerErrorState:
     param: str | None
     type: str | None
     status: int | None
-
-
-@dataclass(slots=True, frozen=True)
-class Problem:
-    """Something odd that was kept, not hidden: one row of the `problems` frame."""
-
-    kind: str
-    detail: str
-    seq: int | None = None
-    line: int | None = None
 
 
 def _text(value: object) -> str | None:

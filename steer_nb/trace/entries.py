@@ -81,7 +81,8 @@ class Problem(msgspec.Struct, frozen=True):
     ----------
     kind : str
         ``bad_json``, ``truncated``, ``unknown_type``, ``missing_index``, ``duplicate_terminal``,
-        ``sequence_gap``, ``orphan_call``, ``orphan_output``, ``id_unstable``, ``surrogate``, ``nan``.
+        ``sequence_gap``, ``orphan_call``, ``orphan_output``, ``id_unstable``, ``surrogate``,
+        ``nan``.
     detail : str
         What was seen.
     seq : int or None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
-from steer_nb.trace.entries import Entry, Header, Problem
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from steer_nb.frames import Frames
     from steer_nb.ledger import Ledger
+    from steer_nb.trace.entries import Entry, Header, Problem
 __all__ = ["Trace"]
 
 

@@ -83,7 +83,7 @@ def _read_header(line: bytes, source: Path) -> Header:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         msg = (
             f"{source} is no steer_nb trace: its first line is not a trace header ({error}). "
-            "Traces are written by session.trace.save(path), %steer save, or the journal in .steer/."
+            "session.trace.save(path), %steer save and the journal in .steer/ write traces."
         )
         raise TraceError(msg, path=str(source), line=1) from error
     if header.steer_nb > SCHEMA:

@@ -1,0 +1,202 @@
+"""The rules of required input: what a response waits for, and one answer for each.
+
+A response's own client-owned calls say what it needs; `response.steer.pending` lists the same when
+it comes, and may come late or never (guide: "you do not need to wait"). Values are filled, saved,
+and carried by one continuation for each parent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steer_nb.ledger.state import RequestState, RequiredInputState, ResponseState, ToolRun
+from steer_nb.wire import stub_key
+
+if TYPE_CHECKING:
+    from steer_nb.ledger import facts as f
+    from steer_nb.ledger.fold import Ledger
+    from steer_nb.trace.entries import Entry
+
+__all__ = [
+    "active_continuation",
+    "answers_returned",
+    "answers_sent",
+    "asked",
+    "cleared",
+    "filled",
+    "listed",
+    "parent_continued",
+    "parent_ended",
+    "tool_finished",
+    "tool_started",
+]
+
+
+def asked(parent: ResponseState, fact: f.ItemFinished, entry: Entry) -> None:
+    """A call that the client owns is complete: its result is needed."""
+    assert fact.stub is not None
+    key = stub_key(fact.stub)
+    known = parent.required.get(key)
+    if known is None:
+        parent.required[key] = RequiredInputState(
+            key=key,
+            type=str(fact.stub.get("type", "")),
+            parent_id=parent.id,
+            stub=fact.stub,
+            first_seen=entry,
+            source="response_completed",
+            call=fact.item,
+            optional=fact.optional,
+        )
+    elif known.call is None:  # `pending` came first and knew only the stub
+        known.call = fact.item
+
+
+def listed(parent: ResponseState, fact: f.SteerPending, entry: Entry) -> None:
+    """The service's own list. It is the last word on what is still needed.
+
+    Several steers of one parent report the same list; they still need one continuation.
+    """
+    named: set[str] = set()
+    carrier = active_continuation(parent)
+    answered = {} if carrier is None else {stub_key(a): a for a in carrier.answers}
+    for stub in fact.stubs:
+        key = stub_key(stub)
+        named.add(key)
+        known = parent.required.get(key)
+        if known is not None:
+            known.optional = False
+            continue
+        fresh = RequiredInputState(
+            key=key,
+            type=str(stub.get("type", "")),
+            parent_id=parent.id,
+            stub=stub,
+            first_seen=entry,
+            source="steer_pending",
+        )
+        parent.required[key] = fresh
+        if carrier is not None and key in answered:
+            # The continuation was early: it already holds this answer (hard case 28).
+            _carried(fresh, carrier, answered[key])
+        elif parent.successor is not None:
+            fresh.state = "stale"
+    if fact.reason == "waiting_for_required_input" and named:
+        for stub_state in parent.required.values():
+            if stub_state.key not in named and stub_state.is_open and not stub_state.optional:
+                stub_state.state = "cancelled"
+
+
+def filled(ledger: Ledger, fact: f.InputFilled, entry: Entry) -> ResponseState | None:
+    """A value was given, or changed before it was sent."""
+    parent = ledger.responses.get(fact.parent_id)
+    stub = None if parent is None else parent.required.get(fact.key)
+    if stub is None or not stub.is_open:
+        ledger.problem("orphan_output", f"{fact.parent_id}: nothing asks for {fact.key}", entry)
+        return parent
+    stub.state = "filled"
+    stub.item = fact.item
+    stub.filled = entry
+    stub.filled_by = fact.by
+    return parent
+
+
+def cleared(ledger: Ledger, fact: f.InputCleared) -> ResponseState | None:
+    """A value was taken back before it was sent."""
+    parent = ledger.responses.get(fact.parent_id)
+    stub = None if parent is None else parent.required.get(fact.key)
+    if stub is not None and stub.state == "filled":
+        stub.state = "open"
+        stub.item = stub.filled = stub.filled_by = None
+    return parent
+
+
+def answers_sent(
+    ledger: Ledger, request: RequestState, parent: ResponseState | None, entry: Entry
+) -> None:
+    """A continuation is written. From here on its values may have been received."""
+    if parent is None:
+        # A continuation of something that this trace never saw: the service will judge it.
+        return
+    parent.continuations.append(request)
+    for answer in request.answers:
+        key = stub_key(answer)
+        stub = parent.required.get(key)
+        if stub is None:
+            ledger.problem("orphan_output", f"{parent.id}: nothing asks for {key}", entry)
+        elif stub.is_open:
+            _carried(stub, request, answer)
+
+
+def answers_returned(ledger: Ledger, request: RequestState) -> None:
+    """The continuation was refused, or never left: its values are kept, to be sent again."""
+    parent = ledger.responses.get(request.previous_response_id or "")
+    if parent is None:
+        return
+    for stub in parent.required.values():
+        if stub.request_key == request.key and stub.state == "sent":
+            stub.state = "filled"
+            stub.sent = stub.request_key = None
+
+
+def parent_ended(parent: ResponseState) -> None:
+    """A parent that failed can no longer be continued: nobody needs to answer its calls."""
+    if parent.status in ("failed", "error", "cancelled"):
+        _set_aside(parent)
+
+
+def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
+    """A successor exists: what its request carried is confirmed, the rest no longer needed."""
+    request = successor.request
+    for stub in parent.required.values():
+        if request is not None and stub.request_key == request.key:
+            stub.state = "confirmed"
+            stub.continuation_response_id = successor.id
+    _set_aside(parent)
+
+
+def tool_started(ledger: Ledger, fact: f.ToolStarted, entry: Entry) -> ResponseState | None:
+    """One of the person's functions runs for a call."""
+    parent = ledger.responses.get(fact.parent_id)
+    stub = None if parent is None else parent.required.get(fact.key)
+    if stub is not None:
+        stub.tool = ToolRun(name=fact.name, by=fact.by, started=entry)
+    return parent
+
+
+def tool_finished(ledger: Ledger, fact: f.ToolFinished, entry: Entry) -> ResponseState | None:
+    """It returned or raised; what it gave is kept."""
+    parent = ledger.responses.get(fact.parent_id)
+    stub = None if parent is None else parent.required.get(fact.key)
+    if stub is not None and stub.tool is not None:
+        run = stub.tool
+        run.finished = entry
+        run.ok = fact.ok
+        run.output = fact.output
+        run.error = fact.error
+        run.duration_s = fact.duration_s
+    return parent
+
+
+def active_continuation(parent: ResponseState) -> RequestState | None:
+    """The continuation that was written for this parent and not refused, if there is one."""
+    for request in reversed(parent.continuations):
+        if request.state in ("sent", "started", "unknown"):
+            return request
+    return None
+
+
+def _carried(stub: RequiredInputState, request: RequestState, answer: dict[str, object]) -> None:
+    stub.state = "sent"
+    stub.item = answer
+    stub.sent = request.sent
+    stub.request_key = request.key
+    if request.response_id is not None:
+        stub.state = "confirmed"
+        stub.continuation_response_id = request.response_id
+
+
+def _set_aside(parent: ResponseState) -> None:
+    for stub in parent.required.values():
+        if stub.is_open and not stub.optional:
+            stub.state = "stale"

@@ -1,0 +1,386 @@
+"""The Responses dialect: what one trace entry of OpenAI's WebSocket mode states, as facts.
+
+One table, from event type to facts (`openai.types.responses.ResponsesServerEvent`). Local notes are
+read by `steer_nb.ledger.notes`, which every dialect shares.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steer_nb.ledger import facts as f
+from steer_nb.ledger.notes import read_note
+from steer_nb.wire import STUB_KINDS, decode, stub_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steer_nb.trace.entries import Entry
+    from steer_nb.wire import Event
+
+__all__ = ["read"]
+
+
+def read(entry: Entry) -> Sequence[f.Fact]:
+    """Say which facts an entry states.
+
+    Parameters
+    ----------
+    entry : Entry
+        A message or a note.
+
+    Returns
+    -------
+    sequence of Fact
+        Empty where it states nothing.
+    """
+    if entry.kind == "in":
+        event = decode(entry.raw or "")
+        kind = event.type
+        channel = _DELTAS.get(kind)
+        if channel is not None and type(event.delta) is str:
+            name, index = channel
+            return (
+                f.Delta(
+                    event.stream_id,
+                    event.output_index,
+                    name,
+                    (getattr(event, index) or 0) if index else 0,
+                    event.delta,
+                    event.item_id,
+                    sequence_number=event.sequence_number,
+                ),
+            )
+        handler = _EVENTS.get(kind)
+        found = handler(event) if handler is not None else _other(event)
+        if event.problem is not None or not event.known:
+            return (*found, *_odd(event))
+        return found
+    if entry.kind == "out":
+        return _request(entry)
+    return read_note(entry)
+
+
+# -- events ----------------------------------------------------------------------------------------
+
+# Which of an item's texts a delta extends, and which field counts the parts of that text.
+_DELTAS: Final[dict[str, tuple[str, str | None]]] = {
+    "response.output_text.delta": ("text", "content_index"),
+    "response.refusal.delta": ("refusal", "content_index"),
+    "response.reasoning_text.delta": ("reasoning", "content_index"),
+    "response.reasoning_summary_text.delta": ("summary", "summary_index"),
+    "response.function_call_arguments.delta": ("arguments", None),
+    "response.custom_tool_call_input.delta": ("arguments", None),
+    "response.mcp_call_arguments.delta": ("arguments", None),
+    "response.code_interpreter_call_code.delta": ("code", None),
+    "response.shell_call_command.delta": ("command", "command_index"),
+    "response.audio.delta": ("audio", None),
+    "response.audio.transcript.delta": ("transcript", None),
+}
+
+_STATUS: Final = {
+    "response.completed": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+}
+
+
+def _response_of(event: Event) -> tuple[str, dict[str, Any]]:
+    response = event.object("response") or {}
+    response_id = response.get("id")
+    return (response_id if isinstance(response_id, str) else ""), response
+
+
+def _started(event: Event) -> tuple[f.Fact, ...]:
+    response_id, response = _response_of(event)
+    return (
+        f.ResponseStarted(
+            event.stream_id, response_id, response, sequence_number=event.sequence_number
+        ),
+    )
+
+
+def _progress(event: Event) -> tuple[f.Fact, ...]:
+    response_id, response = _response_of(event)
+    return (
+        f.ResponseProgress(
+            event.stream_id, response_id, response, sequence_number=event.sequence_number
+        ),
+    )
+
+
+def _ended(event: Event) -> tuple[f.Fact, ...]:
+    response_id, response = _response_of(event)
+    word = response.get("status")
+    # `response.done` is an undocumented last event of some services (4.1); its response says which
+    # end it was.
+    status = _STATUS.get(event.type) or (word if isinstance(word, str) else "completed")
+    if status not in ("completed", "incomplete", "failed", "cancelled"):
+        status = "completed"
+    output = response.get("output")
+    items = output if isinstance(output, list) else []
+    answered = {item.get("call_id") for item in items if _is_output(item)}
+    finished = [
+        _finished_item(event.stream_id, index, item, answered)
+        for index, item in enumerate(items)
+        if isinstance(item, dict)
+    ]
+    return (
+        f.ResponseEnded(
+            event.stream_id,
+            response_id,
+            status,
+            response,
+            tuple(finished),
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _is_output(item: object) -> bool:
+    return isinstance(item, dict) and str(item.get("type", "")).endswith("_output")
+
+
+def _finished_item(
+    stream_id: str | None,
+    index: int | None,
+    item: dict[str, Any],
+    answered: set[Any],
+    sequence_number: int | None = None,
+) -> f.ItemFinished:
+    # A call whose output stands in the same response was run by the service.
+    stub = None if item.get("call_id") in answered else stub_for(item)
+    return f.ItemFinished(
+        stream_id,
+        index,
+        item,
+        stub,
+        # Asynchronous calls let the model go on; nobody has to wait for them (guide: async tools).
+        stub is not None and item.get("async") is True,
+        _texts(item),
+        sequence_number=sequence_number,
+    )
+
+
+def _texts(item: dict[str, Any]) -> tuple[tuple[str, int, str], ...]:
+    """The full texts of a finished item, by channel."""
+    texts: list[tuple[str, int, str]] = []
+    content = item.get("content")
+    for index, part in enumerate(content if isinstance(content, list) else ()):
+        if not isinstance(part, dict):
+            continue
+        for kind, name, channel in _CONTENT:
+            text = part.get(name)
+            if part.get("type") == kind and isinstance(text, str):
+                texts.append((channel, index, text))
+    summary = item.get("summary")
+    for index, part in enumerate(summary if isinstance(summary, list) else ()):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            texts.append(("summary", index, part["text"]))
+    for name, channel in (("arguments", "arguments"), ("input", "arguments"), ("code", "code")):
+        text = item.get(name)
+        if isinstance(text, str):
+            texts.append((channel, 0, text))
+    return tuple(texts)
+
+
+_CONTENT: Final = (
+    ("output_text", "text", "text"),
+    ("refusal", "refusal", "refusal"),
+    ("reasoning_text", "text", "reasoning"),
+)
+
+
+def _item_added(event: Event) -> tuple[f.Fact, ...]:
+    return (
+        f.ItemAdded(
+            event.stream_id,
+            event.output_index,
+            event.object("item"),
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _item_done(event: Event) -> tuple[f.Fact, ...]:
+    item = event.object("item")
+    if item is None:
+        return _other(event)
+    return (
+        _finished_item(event.stream_id, event.output_index, item, set(), event.sequence_number),
+    )
+
+
+_DONE: Final[dict[str, tuple[str, str | None]]] = {
+    "response.output_text.done": ("text", "content_index"),
+    "response.refusal.done": ("refusal", "content_index"),
+    "response.reasoning_text.done": ("reasoning", "content_index"),
+    "response.reasoning_summary_text.done": ("summary", "summary_index"),
+    "response.function_call_arguments.done": ("arguments", None),
+    "response.custom_tool_call_input.done": ("arguments", None),
+    "response.mcp_call_arguments.done": ("arguments", None),
+    "response.code_interpreter_call_code.done": ("code", None),
+    "response.shell_call_command.done": ("command", "command_index"),
+}
+
+
+def _part_done(event: Event) -> tuple[f.Fact, ...]:
+    text = event.done_text
+    if text is None:
+        return _other(event)
+    channel, index = _DONE[event.type]
+    return (
+        f.PartFinished(
+            event.stream_id,
+            event.output_index,
+            channel,
+            (getattr(event, index) or 0) if index else 0,
+            text,
+            event.item_id,
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _other(event: Event) -> tuple[f.Fact, ...]:
+    outside = event.type == "" or event.family in ("control", "unknown")
+    if outside and event.output_index is None and event.item_id is None:
+        return ()  # not known to be part of a response, and it does not say where in one
+    return (
+        f.Other(
+            event.stream_id,
+            event.output_index,
+            event.family == "annotation",
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _error(event: Event) -> tuple[f.Fact, ...]:
+    found = event.error_fields
+    return (
+        f.ServerError(
+            event.stream_id,
+            found.code,
+            found.message,
+            found.param,
+            found.type,
+            found.status,
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _steer_head(event: Event) -> tuple[str | None, str, dict[str, Any]]:
+    steer = event.object("steer") or {}
+    steer_id, parent = steer.get("id"), steer.get("previous_response_id")
+    return (
+        steer_id if isinstance(steer_id, str) else None,
+        parent if isinstance(parent, str) else "",
+        steer,
+    )
+
+
+def _steer_accepted(event: Event) -> tuple[f.Fact, ...]:
+    steer_id, parent, _ = _steer_head(event)
+    if steer_id is None:
+        return _other(event)
+    return (f.SteerAccepted(steer_id, parent, sequence_number=event.sequence_number),)
+
+
+def _steer_pending(event: Event) -> tuple[f.Fact, ...]:
+    steer_id, parent, _ = _steer_head(event)
+    if steer_id is None:
+        return _other(event)
+    payload = event.payload
+    stubs = payload.get("required_input")
+    return (
+        f.SteerPending(
+            steer_id,
+            parent,
+            str(payload.get("reason", "")),
+            tuple(s for s in stubs if isinstance(s, dict)) if isinstance(stubs, list) else (),
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _steer_failed(event: Event) -> tuple[f.Fact, ...]:
+    steer_id, parent, steer = _steer_head(event)
+    found = event.error_fields
+    return (
+        f.SteerFailed(
+            steer_id,
+            parent,
+            steer.get("input"),
+            found.code or "",
+            found.message,
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _odd(event: Event) -> tuple[f.Fact, ...]:
+    kinds = {"nan": "nan", "surrogate": "surrogate"}
+    if event.problem is not None:
+        return (f.Odd(kinds.get(event.problem, "bad_json"), event.detail),)
+    return (f.Odd("unknown_type", event.type or "no type"),)
+
+
+_EVENTS: Final[dict[str, Callable[[Event], tuple[f.Fact, ...]]]] = {
+    "response.created": _started,
+    "response.queued": _progress,
+    "response.in_progress": _progress,
+    "response.completed": _ended,
+    "response.incomplete": _ended,
+    "response.failed": _ended,
+    "response.done": _ended,
+    "response.output_item.added": _item_added,
+    "response.output_item.done": _item_done,
+    "response.steer.accepted": _steer_accepted,
+    "response.steer.pending": _steer_pending,
+    "response.steer.failed": _steer_failed,
+    "error": _error,
+    **dict.fromkeys(_DONE, _part_done),
+}
+
+
+# -- requests --------------------------------------------------------------------------------------
+
+
+def _request(entry: Entry) -> tuple[f.Fact, ...]:
+    event = decode(entry.raw or "")
+    body = event.payload
+    local = entry.data or {}
+    if event.type == "response.create":
+        previous = body.get("previous_response_id")
+        items = body.get("input")
+        answers = tuple(
+            item
+            for item in (items if isinstance(items, list) else ())
+            if isinstance(item, dict) and _answers_a_call(item)
+        )
+        return (
+            f.RequestSent(
+                str(local.get("key") or f"create-{entry.seq}"),
+                event.stream_id,
+                previous if isinstance(previous, str) else None,
+                body,
+                answers,
+            ),
+        )
+    if event.type == "response.steer":
+        parent = body.get("previous_response_id")
+        return (
+            f.SteerSent(
+                str(local.get("key") or f"steer-{entry.seq}"),
+                parent if isinstance(parent, str) else "",
+                body.get("input"),
+            ),
+        )
+    return (f.Odd("unknown_type", f"request {event.type or entry.raw!r}"),)
+
+
+def _answers_a_call(item: dict[str, Any]) -> bool:
+    kind = item.get("type")
+    return kind in STUB_KINDS or (isinstance(kind, str) and kind.endswith("_output"))

@@ -1,0 +1,191 @@
+"""What may be done now, and why not: one place for each rule.
+
+Every `may_…` returns None where the thing is allowed, else the reason, as one sentence that a
+person can act on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.ledger.required import active_continuation
+
+if TYPE_CHECKING:
+    from steer_nb.ledger.fold import Ledger
+    from steer_nb.ledger.state import LaneState, LaneWord, RequiredInputState, ResponseState
+
+__all__ = [
+    "chain_tip",
+    "continuation_input",
+    "lane_settled",
+    "lane_word",
+    "may_continue",
+    "may_create",
+    "may_fill",
+    "may_steer",
+    "parent_waiting",
+    "turn_open",
+    "unanswered",
+]
+
+
+def turn_open(response: ResponseState) -> bool:
+    """Whether more of this turn will come by itself.
+
+    A response that ended is not the end of the turn while a steer of it is unacknowledged or
+    accepted (guide: a completed response "can still have a steering continuation").
+    """
+    if response.is_live:
+        return True
+    return response.successor is None and bool(response.live_steers)
+
+
+def unanswered(response: ResponseState) -> list[RequiredInputState]:
+    """What holds a continuation back: required, and without a value."""
+    return [s for s in response.required.values() if s.state == "open" and not s.optional]
+
+
+def parent_waiting(lane: LaneState) -> ResponseState | None:
+    """The lane's response whose required input is open or filled and not sent, if there is one."""
+    response = lane.tip
+    if response is None or response.is_live or active_continuation(response) is not None:
+        return None
+    return response if response.waiting_for else None
+
+
+def lane_word(lane: LaneState) -> LaneWord:
+    """The lane's state in one word of the closed list."""
+    if lane.closed is not None or lane.detached:
+        return "detached"
+    if lane.current is not None:
+        return "running"
+    if lane.queue:
+        return "queued"
+    waiting = parent_waiting(lane)
+    if waiting is not None and any(not s.optional for s in waiting.waiting_for):
+        return "waiting_input"
+    if lane.tip is not None and turn_open(lane.tip):
+        return "queued"  # a successor is due, or a steer still has to be acknowledged
+    if lane.error_message is not None or (
+        lane.tip is not None and lane.tip.status in ("failed", "error")
+    ):
+        return "failed"
+    return "idle"
+
+
+def lane_settled(lane: LaneState) -> bool:
+    """Whether nothing more will happen in the lane by itself."""
+    return lane_word(lane) not in ("running", "queued")
+
+
+def chain_tip(lane: LaneState) -> ResponseState | None:
+    """The response that the lane's next request continues from; None for a new conversation.
+
+    A failed response cannot be continued, so the one before it is.
+    """
+    for response in reversed(lane.responses):
+        if response.status in ("in_progress", "completed", "incomplete"):
+            return response
+    return None
+
+
+def may_create(
+    ledger: Ledger, stream_id: str | None, previous_response_id: str | None
+) -> str | None:
+    """Whether `response.create` may go out on a lane, continuing from that response."""
+    lane = ledger.lanes.get(stream_id)
+    if previous_response_id is None:
+        return None
+    parent = ledger.responses.get(previous_response_id)
+    if parent is None:
+        return None  # stored by the service, perhaps: it will say
+    if lane is None or parent.lane is not lane:
+        if parent.is_live:
+            return (
+                f"{parent.id} is still being written on lane {parent.lane.name}: a fork starts "
+                "from a response that has ended. Wait for it."
+            )
+    elif parent.successor is None and parent.live_steers and not unanswered(parent):
+        return (
+            f"a steer of {parent.id} is still queued and its successor comes by itself. Wait for "
+            "it, or steer again."
+        )
+    open_keys = [s.key for s in unanswered(parent)]
+    if open_keys and parent.status == "completed":
+        return (
+            f"{parent.id} waits for {_answers(len(open_keys))} ({', '.join(open_keys)}): fill "
+            "them and send the continuation, or answer all as cancelled."
+        )
+    unsent = any(not s.optional for s in parent.waiting_for)
+    if unsent and parent.status == "completed" and active_continuation(parent) is None:
+        return f"the answers for {parent.id} are filled but not sent: send the continuation."
+    return None
+
+
+def may_steer(lane: LaneState) -> str | None:
+    """Whether `response.steer` may go out for what the lane is writing now."""
+    if lane.detached or lane.closed is not None:
+        return f"lane {lane.name} is detached: its connection is gone."
+    if lane.current is not None:
+        return None
+    if lane.queue:
+        return f"the response on lane {lane.name} has not started yet; wait for it to begin."
+    if parent_waiting(lane) is not None:
+        return (
+            f"nothing is being written on lane {lane.name}: it waits for input. Fill it, and add "
+            "what you want to say to the continuation."
+        )
+    return f"nothing is being written on lane {lane.name}; send it as the next turn instead."
+
+
+def may_fill(response: ResponseState, key: str) -> str | None:
+    """Whether the required input `key` of a response can take a value."""
+    stub = response.required.get(key)
+    if stub is None:
+        known = ", ".join(response.required) or "nothing"
+        return f"{response.id} does not ask for {key!r}; it asks for {known}."
+    if stub.is_open:
+        return None
+    reasons = {
+        "sent": "its answer was already sent",
+        "sending": "its answer is being sent",
+        "confirmed": "its answer was already sent and used",
+        "stale": "its response has moved on without it",
+        "cancelled": "the service no longer asks for it",
+    }
+    return f"{key} cannot be filled: {reasons[stub.state]}."
+
+
+def may_continue(response: ResponseState) -> str | None:
+    """Whether the one continuation of a response may go out now."""
+    if response.is_live:
+        return f"{response.id} is still being written; its continuation can follow when it ends."
+    carrier = active_continuation(response)
+    if carrier is not None:
+        if carrier.state == "unknown":
+            return (
+                f"the continuation of {response.id} was sent and the connection was lost before an "
+                "answer came: it may have been received, so it is not sent again."
+            )
+        return (
+            f"the continuation of {response.id} was already sent; there is one for each response."
+        )
+    if not response.required:
+        return f"{response.id} asks for nothing."
+    if response.successor is not None:
+        return f"{response.id} was already continued by {response.successor.id}."
+    open_keys = [s.key for s in unanswered(response)]
+    if open_keys:
+        return f"{_answers(len(open_keys))} still open for {response.id}: {', '.join(open_keys)}."
+    if not continuation_input(response):
+        return f"nothing of what {response.id} asked for is filled."
+    return None
+
+
+def continuation_input(response: ResponseState) -> list[dict[str, Any]]:
+    """The filled stubs of a response, in the order it asked for them."""
+    return [s.item for s in response.required.values() if s.state == "filled" and s.item]
+
+
+def _answers(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count} answers"

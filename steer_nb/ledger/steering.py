@@ -1,0 +1,275 @@
+"""The rules of steering: what one submission went through, and what became of it.
+
+::
+
+    sent ──> accepted ──> pending ──> committed        the successor's `response.created`
+      │          │           │
+      │          └───────────┴──────> failed           `response.steer.failed`, input returned
+      └─────────────────────────────> failed           refused before it got an id
+    any of them ────────────────────> unknown          the connection was lost first
+
+Sources: OpenAI's steering guide, and `openai.types.responses.response_steer_*_event`. "The
+successor's `response.created` event is the commit point"; accepted means that "the server owns the
+queued input, not that it has been applied"; a lost connection "leaves the outcome unknown".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steer_nb.ledger.state import LaneState, RequestState, ResponseState, SteerState, SteerWord
+
+if TYPE_CHECKING:
+    from steer_nb.ledger import facts as f
+    from steer_nb.ledger.fold import Ledger
+    from steer_nb.trace.entries import Entry
+
+__all__ = [
+    "accepted",
+    "commit",
+    "connection_lost",
+    "fail",
+    "failed",
+    "origin",
+    "pending",
+    "request_for",
+    "response_broke",
+    "sent",
+]
+
+# A state is only ever left for one of a higher rank. `unknown` can still be settled by proof; the
+# two outcomes are final.
+RANK: Final[dict[SteerWord, int]] = {
+    "sent": 0,
+    "accepted": 1,
+    "pending": 2,
+    "unknown": 3,
+    "failed": 4,
+    "committed": 4,
+}
+
+
+def advance(steer: SteerState, state: SteerWord) -> bool:
+    """Move a steer forward; False, and nothing changes, where that would be backwards."""
+    if RANK[state] <= RANK[steer.state]:
+        return False
+    steer.state = state
+    return True
+
+
+def sent(ledger: Ledger, fact: f.SteerSent, entry: Entry) -> ResponseState | None:
+    """A steer is written: from here on it may have been received."""
+    parent = ledger.responses.get(fact.parent_id)
+    steer = _new(ledger, fact.key, fact.parent_id, fact.input, entry, sent=entry)
+    steer.deltas_at_send = 0 if parent is None else parent.n_deltas
+    if parent is not None:
+        parent.lane.last = entry
+    return parent
+
+
+def accepted(ledger: Ledger, fact: f.SteerAccepted, entry: Entry) -> ResponseState | None:
+    """The service owns the steer. Acknowledgements come in the order of submission."""
+    steer = _acknowledged(ledger, fact.steer_id, fact.parent_id, entry)
+    if steer.accepted is None:
+        steer.accepted = entry
+    advance(steer, "accepted")
+    _commit_late(steer, entry)
+    return steer.parent
+
+
+def pending(ledger: Ledger, fact: f.SteerPending, entry: Entry) -> ResponseState | None:
+    """The steer waits, with its parent, for results or decisions. It needs no second submission."""
+    steer = _acknowledged(ledger, fact.steer_id, fact.parent_id, entry)
+    if steer.pending is None:
+        steer.pending = entry
+        steer.pending_reason = fact.reason
+    advance(steer, "pending")
+    _commit_late(steer, entry)
+    return steer.parent
+
+
+def failed(ledger: Ledger, fact: f.SteerFailed, entry: Entry) -> ResponseState | None:
+    """The steer is refused; after acceptance under its id, before it without one."""
+    steer = _by_id(ledger, fact.steer_id) or _refused(ledger, fact, entry)
+    if fact.steer_id is not None:
+        steer.steer_id = fact.steer_id
+    if not fail(steer, fact.code, fact.message, fact.input, entry):
+        where = f"steer {steer.steer_id or steer.key} failed after it was {steer.state}"
+        ledger.problem("orphan_output", where, entry)
+    return steer.parent
+
+
+def fail(steer: SteerState, code: str, message: str, value: Any, entry: Entry) -> bool:
+    """Mark a steer failed; False where its outcome was already final."""
+    if not advance(steer, "failed"):
+        return False
+    steer.failed = entry
+    steer.failure_code = code
+    steer.failure_message = message
+    steer.failure_input = value
+    return True
+
+
+def request_for(
+    lane: LaneState, response: ResponseState, parent: ResponseState | None
+) -> RequestState | None:
+    """Which of the lane's requests a new response answers; None for an automatic successor.
+
+    The service takes a lane's requests in order. An automatic successor comes before a request that
+    waits behind its parent, unless that request carries the parent's required input: then the
+    queued steers go in front of it (guide: "prepended in submission order").
+    """
+    head = lane.queue[0] if lane.queue else None
+    if head is None:
+        return None
+    previous = response.previous_response_id
+    if parent is None or parent.lane is not lane or previous is None:
+        return head
+    asked_for = head.previous_response_id == previous
+    if not asked_for and any(steer.live for steer in parent.steers):
+        return None
+    if not (asked_for and head.answers) and _owes_successor(parent, response.connection):
+        return None
+    return head
+
+
+def _owes_successor(parent: ResponseState, connection: int) -> bool:
+    """Whether the service will continue from `parent` by itself."""
+    if parent.successor is not None or parent.connection != connection:
+        return False
+    if parent.status == "incomplete" and parent.incomplete_reason == "steered":
+        return True
+    return any(steer.state in ("accepted", "pending") for steer in parent.steers)
+
+
+def commit(parent: ResponseState | None, successor: ResponseState, entry: Entry) -> bool:
+    """The commit point: a successor on the parent's own lane was created.
+
+    Accepted and pending steers of the parent are in it. One that is not acknowledged yet may be in
+    it or still be refused: it is committed here only where nothing else explains a successor that
+    nobody requested; otherwise when its acknowledgement comes.
+
+    Returns
+    -------
+    bool
+        Whether any steer was committed.
+    """
+    if parent is None or parent.lane is not successor.lane or parent.successor is not None:
+        return False
+    parent.successor = successor
+    waiting = [s for s in parent.steers if s.connection == successor.connection]
+    owned = [s for s in waiting if s.steer_id is not None and s.state != "failed"]
+    if not owned and successor.request is None:
+        unacknowledged = [s for s in waiting if s.state == "sent"]
+        owned = unacknowledged if len(unacknowledged) == 1 else []
+    return any(_commit(steer, successor, entry) for steer in owned)
+
+
+def _commit(steer: SteerState, successor: ResponseState, entry: Entry) -> bool:
+    if not advance(steer, "committed"):
+        return False
+    steer.committed = entry
+    steer.successor_id = successor.id
+    steer.successor_kind = "auto" if successor.request is None else "explicit"
+    return True
+
+
+def _commit_late(steer: SteerState, entry: Entry) -> None:
+    # `accepted` may be read after the successor's `response.created` (chapter 5.8 j). The commit
+    # happened there, and that is its time.
+    parent = steer.parent
+    successor = None if parent is None else parent.successor
+    if successor is not None and successor.connection == steer.connection == entry.connection:
+        _commit(steer, successor, successor.started)
+
+
+def connection_lost(ledger: Ledger, entry: Entry) -> None:
+    """Queued steering exists only on its connection: what is not committed becomes unknown."""
+    for steer in ledger.steers.values():
+        if steer.connection == entry.connection and advance(steer, "unknown"):
+            steer.unknown = entry
+
+
+def response_broke(response: ResponseState, entry: Entry) -> None:
+    """An `error` event ended the response and said nothing of its steers."""
+    for steer in response.steers:
+        if advance(steer, "unknown"):
+            steer.unknown = entry
+
+
+def origin(response: ResponseState, parent: ResponseState | None, *, committed: bool) -> str:
+    """How a response came about, in the closed words of the `responses` frame."""
+    request = response.request
+    if request is None:
+        own = parent is not None and parent.lane is response.lane
+        return "steer_auto" if own and parent is not None and parent.steers else "unknown"
+    if committed:
+        return "steer_explicit"
+    if request.answers:
+        only_approvals = all(a.get("type") == "mcp_approval_response" for a in request.answers)
+        return "approval_continuation" if only_approvals else "tool_continuation"
+    if parent is not None and parent.lane is not response.lane:
+        return "fork"
+    return "create"
+
+
+def _new(
+    ledger: Ledger, key: str, parent_id: str, value: Any, entry: Entry, *, sent: Entry | None
+) -> SteerState:
+    parent = ledger.responses.get(parent_id)
+    steer = SteerState(
+        key=key,
+        parent_id=parent_id,
+        parent=parent,
+        connection=entry.connection,
+        input=value,
+        sent=sent,
+        order_in_parent=0 if parent is None else len(parent.steers),
+    )
+    ledger.steers[key] = steer
+    if parent is not None:
+        parent.steers.append(steer)
+    return steer
+
+
+def _by_id(ledger: Ledger, steer_id: str | None) -> SteerState | None:
+    if steer_id is None:
+        return None
+    return next((s for s in reversed(ledger.steers.values()) if s.steer_id == steer_id), None)
+
+
+def _unacknowledged(ledger: Ledger, parent_id: str, entry: Entry) -> list[SteerState]:
+    return [
+        steer
+        for steer in ledger.steers.values()
+        if steer.parent_id == parent_id
+        and steer.steer_id is None
+        and steer.connection == entry.connection
+        and steer.state in ("sent", "unknown", "committed")
+    ]
+
+
+def _acknowledged(ledger: Ledger, steer_id: str, parent_id: str, entry: Entry) -> SteerState:
+    known = _by_id(ledger, steer_id)
+    if known is not None:
+        return known
+    waiting = _unacknowledged(ledger, parent_id, entry)
+    # A recording of one direction has acknowledgements of steers that it never saw.
+    steer = (
+        waiting[0]
+        if waiting
+        else _new(ledger, f"steer-{entry.seq}", parent_id, None, entry, sent=None)
+    )
+    steer.steer_id = steer_id
+    return steer
+
+
+def _refused(ledger: Ledger, fact: f.SteerFailed, entry: Entry) -> SteerState:
+    waiting = _unacknowledged(ledger, fact.parent_id, entry)
+    # The input comes back verbatim, so it says which of several submissions was refused.
+    for steer in waiting:
+        if steer.input == fact.input:
+            return steer
+    if waiting:
+        return waiting[0]
+    return _new(ledger, f"steer-{entry.seq}", fact.parent_id, fact.input, entry, sent=None)
