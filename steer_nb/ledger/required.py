@@ -101,7 +101,7 @@ def filled(ledger: Ledger, fact: f.InputFilled, entry: Entry) -> ResponseState |
     return parent
 
 
-def cleared(ledger: Ledger, fact: f.InputCleared) -> ResponseState | None:
+def cleared(ledger: Ledger, fact: f.InputCleared, _: Entry) -> ResponseState | None:
     """A value was taken back before it was sent."""
     parent = ledger.responses.get(fact.parent_id)
     stub = None if parent is None else parent.required.get(fact.key)

@@ -1,0 +1,173 @@
+"""Sockets, lanes and requests: what is open, what was written, and what a lost socket leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steer_nb.ledger import required, steering
+from steer_nb.ledger.state import ConnectionState, RequestState, ResponseState, ServerErrorState
+
+if TYPE_CHECKING:
+    from steer_nb.ledger import facts as f
+    from steer_nb.ledger.fold import Ledger
+    from steer_nb.trace.entries import Entry
+
+__all__ = [
+    "connected",
+    "disconnected",
+    "lane_closed",
+    "lane_opened",
+    "request_sent",
+    "server_error",
+    "unsent",
+]
+
+# Errors of the whole connection: they belong to no lane, even when the default lane is busy.
+CONNECTION_CODES: Final = frozenset({"websocket_connection_limit_reached", "invalid_stream_id"})
+
+
+def connected(ledger: Ledger, fact: f.Connected, entry: Entry) -> None:
+    """A socket is open."""
+    ledger.connections[entry.connection] = ConnectionState(
+        number=entry.connection, url=fact.url, opened=entry
+    )
+
+
+def disconnected(ledger: Ledger, fact: f.Disconnected, entry: Entry) -> None:
+    """A socket is gone. What was written and not answered has an unknown outcome (chapter 8)."""
+    connection = ledger.connections.get(entry.connection)
+    if connection is None:
+        connection = ConnectionState(number=entry.connection, url="", opened=entry)
+        ledger.connections[entry.connection] = connection
+    elif connection.closed is not None:
+        return
+    connection.closed = entry
+    connection.close_code = fact.code
+    connection.close_reason = fact.reason
+    connection.end_kind = fact.by
+    for lane in ledger.lanes.values():
+        if lane.connection != entry.connection:
+            continue
+        lane.detached = lane.detached or bool(lane.requests or lane.responses)
+        for request in lane.queue:
+            # Written, and nothing heard: it may or may not have been received (chapter 8).
+            request.state = "unknown"
+            request.ended = entry
+        lane.queue.clear()
+        if lane.current is not None:
+            lane.current.status = "truncated"
+            lane.current.ended = entry
+            lane.current = None
+    steering.connection_lost(ledger, entry)
+
+
+def lane_opened(ledger: Ledger, fact: f.LaneOpened, entry: Entry) -> None:
+    """A person opened a lane, or changed what its requests carry."""
+    lane = ledger.lane(fact.lane, entry)
+    lane.settings = dict(fact.settings)
+    lane.closed = None
+    if fact.forked_from is not None:
+        lane.forked_from = fact.forked_from
+    lane.last = entry
+
+
+def lane_closed(ledger: Ledger, fact: f.LaneClosed, entry: Entry) -> None:
+    """A person closed a lane."""
+    ledger.lane(fact.lane, entry).closed = entry
+
+
+def request_sent(ledger: Ledger, fact: f.RequestSent, entry: Entry) -> None:
+    """A request is written: from here on it may have been received."""
+    lane = ledger.lane(fact.lane, entry)
+    if lane.connection != entry.connection:
+        lane.connection = entry.connection
+    lane.detached = False
+    lane.error_code = lane.error_message = None
+    lane.last = entry
+    request = RequestState(
+        key=fact.key,
+        lane=lane,
+        connection=entry.connection,
+        previous_response_id=fact.previous_response_id,
+        body=fact.body,
+        answers=fact.answers,
+        sent=entry,
+    )
+    ledger.requests[fact.key] = request
+    lane.queue.append(request)
+    lane.requests.append(request)
+    parent = ledger.responses.get(fact.previous_response_id or "")
+    if fact.answers:
+        required.answers_sent(ledger, request, parent, entry)
+
+
+def unsent(ledger: Ledger, fact: f.Unsent, entry: Entry) -> ResponseState | None:
+    """A message certainly never left: its input can be sent again."""
+    request = ledger.requests.get(fact.key)
+    if request is not None:
+        request.state = "unsent"
+        request.error_message = fact.reason
+        request.ended = entry
+        if request in request.lane.queue:
+            request.lane.queue.remove(request)
+        required.answers_returned(ledger, request)
+        return None
+    steer = ledger.steers.get(fact.key)
+    if steer is not None:
+        steering.fail(steer, "not_sent", fact.reason, steer.input, entry)
+    return None
+
+
+def _request_failed(
+    ledger: Ledger, request: RequestState, fact: f.ServerError, entry: Entry
+) -> None:
+    lane = request.lane
+    request.state = "failed"
+    request.error_code = fact.code
+    request.error_message = fact.message
+    request.ended = entry
+    if request in lane.queue:
+        lane.queue.remove(request)
+    lane.error_code, lane.error_message = fact.code, fact.message
+    required.answers_returned(ledger, request)
+
+
+def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseState | None:
+    """The service refused a request, or broke off a response, or spoke of the connection."""
+    lane = ledger.lanes.get(fact.lane)
+    if fact.lane is None and fact.code in CONNECTION_CODES:
+        lane = None
+    request = response = None
+    if lane is not None:
+        current = lane.current
+        # Inside a response's stream an error carries a sequence number (chapter 1.5). Without
+        # one it refuses the oldest request still waiting, if any.
+        if current is not None and (fact.sequence_number is not None or not lane.queue):
+            response = current
+        elif lane.queue:
+            request = lane.queue[0]
+    if request is not None:
+        _request_failed(ledger, request, fact, entry)
+    elif response is not None:
+        response.status = "error"
+        response.status_raw = "error"
+        response.error_code, response.error_message = fact.code, fact.message
+        response.ended = entry
+        response.lane.current = None
+        response.lane.error_code, response.lane.error_message = fact.code, fact.message
+        steering.response_broke(response, entry)
+        required.parent_ended(response)
+    ledger.errors.append(
+        ServerErrorState(
+            entry=entry,
+            lane=lane,
+            request=request,
+            response=response,
+            code=fact.code,
+            message=fact.message,
+            param=fact.param,
+            type=fact.type,
+            status=fact.status,
+        )
+    )
+    return response
