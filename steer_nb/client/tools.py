@@ -1,0 +1,383 @@
+"""Python functions as tools: their schema for the model, and their one run for a call.
+
+The schema comes from the signature (types, defaults) and the docstring (what the tool and each
+parameter mean). Arguments are checked against the types before the function sees them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+import typing
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import msgspec
+
+from steer_nb.errors import InvalidInput, ToolFailed
+from steer_nb.wire import check_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["POLICIES", "Policy", "Tool", "split_tools", "tool"]
+
+Policy = Literal["ask", "auto", "never"]
+"""When a function runs: when a person says so, by itself, or never (the model may still ask)."""
+
+POLICIES: tuple[Policy, ...] = ("ask", "auto", "never")
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+_LONGEST_SHOWN = 200
+
+
+class Tool:
+    """A Python function that a model may call.
+
+    Parameters
+    ----------
+    function : callable
+        A plain or async function. Its parameters need names; ``*args`` and ``**kwargs`` have none.
+    policy : {"ask", "auto", "never"}
+        ``ask``: a person presses Run and sees the result before it is sent. ``auto``: it runs by
+        itself on a worker thread as soon as its result is required, and once all calls of a
+        response are answered that way, the continuation is sent too. ``never``: it only tells the
+        model about the tool; a person types the result.
+    name : str, optional
+        How the model calls it; the function's name by default.
+    description : str, optional
+        What the model reads about it; the docstring's text by default.
+
+    Attributes
+    ----------
+    definition : dict
+        The tool as it goes into `tools` of a request.
+
+    Raises
+    ------
+    ToolFailed
+        If no schema can be made of the function.
+
+    Examples
+    --------
+    >>> def get_weather(city: str, days: int = 1) -> str:
+    ...     '''Weather forecast.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     city : str
+    ...         Name of the city.
+    ...     '''
+    ...     return f"{city}: 18 C for {days} days"
+    >>> weather = Tool(get_weather)
+    >>> weather.definition["parameters"]["properties"]["city"]
+    {'type': 'string', 'description': 'Name of the city.'}
+    >>> weather.run('{"city": "Lisbon"}')
+    'Lisbon: 18 C for 1 days'
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | object,
+        *,
+        policy: Policy = "ask",
+        name: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        if not callable(function):
+            msg = f"A tool is a function, not {type(function).__name__} {_shown(function)}."
+            raise ToolFailed(msg)
+        if policy not in POLICIES:
+            msg = f"policy must be one of 'ask', 'auto' or 'never', not {policy!r}."
+            raise ToolFailed(msg)
+        self.function = function
+        self.policy: Policy = policy
+        self.name = name if name is not None else getattr(function, "__name__", "")
+        if not isinstance(self.name, str) or not _NAME.match(self.name):
+            msg = (
+                f"{self.name!r} is no tool name: 1 to 64 letters, digits, _ or -. "
+                "Give one with tool(name=...)."
+            )
+            raise ToolFailed(msg)
+        self._parameters, self._arguments, schema, text = _describe(function, self.name)
+        self.definition: dict[str, Any] = {
+            "type": "function",
+            "name": self.name,
+            "description": description if description is not None else text,
+            "parameters": schema,
+            "strict": False,
+        }
+        self.__name__ = self.name
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, as Python code does."""
+        return self.function(*args, **kwargs)
+
+    def run(self, arguments: str) -> str:
+        """Run the function for one call of the model and give its result as the wire's text.
+
+        An async function runs on an event loop of its own, so this works on any thread that runs
+        none.
+
+        Parameters
+        ----------
+        arguments : str
+            The call's arguments, a JSON object.
+
+        Returns
+        -------
+        str
+            What the function returned: a string as it is, everything else as JSON.
+
+        Raises
+        ------
+        ToolFailed
+            If the arguments do not fit, the function raised (its error is the `__cause__`), or the
+            result is no JSON.
+        """
+        values = self._decode(arguments)
+        try:
+            result = self.function(*values.args, **values.kwargs)
+            if inspect.isawaitable(result):
+                result = asyncio.run(_await(result))
+        except Exception as error:
+            msg = f"{self.name} raised {type(error).__name__}: {error}"
+            raise ToolFailed(msg) from error
+        return self._text(result)
+
+    def _decode(self, arguments: str) -> inspect.BoundArguments:
+        try:
+            decoded = msgspec.json.decode(arguments or "{}", type=self._arguments)
+        except msgspec.ValidationError as error:
+            msg = f"The arguments of {self.name} do not fit: {_trim(str(error))}"
+            raise ToolFailed(msg) from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            msg = f"The arguments of {self.name} are no JSON: {_trim(str(error))}"
+            raise ToolFailed(msg) from error
+        bound = self._parameters.bind_partial()
+        for name in self._parameters.parameters:
+            value = getattr(decoded, name)
+            if value is not msgspec.UNSET:
+                bound.arguments[name] = value
+        return bound
+
+    def _text(self, result: object) -> str:
+        if isinstance(result, str):
+            return result
+        try:
+            value = msgspec.to_builtins(result, enc_hook=_simple, str_keys=True)
+            check_value(value, path="result")
+        except (NotImplementedError, TypeError, ValueError, RecursionError) as error:
+            msg = f"{self.name} returned what cannot be sent: {error}"
+            raise ToolFailed(msg) from error
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.name} ({self.policy}): {', '.join(self._parameters.parameters)}>"
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    function: None = None,
+    /,
+    *,
+    policy: Policy = ...,
+    name: str | None = ...,
+    description: str | None = ...,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    policy: Policy = "ask",
+    name: str | None = None,
+    description: str | None = None,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a function a tool, as a decorator with or without options; see `Tool`.
+
+    Examples
+    --------
+    >>> @tool(policy="auto")
+    ... def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> add
+    <Tool add (auto): a, b>
+    >>> add(1, 2), add.run('{"a": 1, "b": 2}')
+    (3, '3')
+    """
+
+    def make(target: Callable[..., Any]) -> Tool:
+        return Tool(target, policy=policy, name=name, description=description)
+
+    return make if function is None else make(function)
+
+
+def split_tools(
+    tools: Iterable[object] | object, *, where: str = "tools"
+) -> tuple[list[dict[str, Any]], dict[str, Tool]]:
+    """Split a mixed list into what goes on the wire and what can be run here.
+
+    Parameters
+    ----------
+    tools : iterable
+        Functions, `Tool` objects and the wire's own tool objects (dicts).
+
+    Returns
+    -------
+    definitions : list of dict
+        In the given order.
+    functions : dict of str to Tool
+        By the name the model uses.
+
+    Raises
+    ------
+    InvalidInput
+        If an element is none of these, or two have one name.
+    """
+    if callable(tools) or isinstance(tools, Mapping | str) or not hasattr(tools, "__iter__"):
+        msg = f"{where} is a list of functions or tool objects, not {type(tools).__name__}."
+        raise InvalidInput(msg, field=where, value=tools, rule="a list")
+    definitions: list[dict[str, Any]] = []
+    functions: dict[str, Tool] = {}
+    for index, element in enumerate(tools):
+        path = f"{where}[{index}]"
+        if isinstance(element, Mapping):
+            definition = dict(element)
+            check_value(definition, path=path)
+            if not isinstance(definition.get("type"), str):
+                msg = f"{path} is no tool object: it needs a 'type', such as 'function'."
+                raise InvalidInput(msg, field=f"{path}.type", value=None, rule="required")
+        elif isinstance(element, Tool) or callable(element):
+            made = element if isinstance(element, Tool) else Tool(element)
+            if made.name in functions:
+                msg = f"{path}: two tools are called {made.name!r}; give one another name."
+                raise InvalidInput(msg, field=path, value=made.name, rule="unique names")
+            functions[made.name] = made
+            definition = made.definition
+        else:
+            msg = f"{path} is {_shown(element)}: neither a function nor a tool object (dict)."
+            raise InvalidInput(msg, field=path, value=element, rule="function, Tool or dict")
+        definitions.append(definition)
+    return definitions, functions
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def _describe(
+    function: Callable[..., Any], name: str
+) -> tuple[inspect.Signature, type[msgspec.Struct], dict[str, Any], str]:
+    """Signature, argument type, JSON schema and description of a function."""
+    try:
+        signature = inspect.signature(function)
+        target = function if inspect.isroutine(function) else type(function).__call__
+        hints = typing.get_type_hints(target, include_extras=True)
+    except (TypeError, ValueError, NameError) as error:
+        msg = f"The signature of {name} cannot be read: {error}."
+        raise ToolFailed(msg) from error
+    text, meanings = _documentation(function)
+    fields: list[Any] = []
+    defaults: dict[str, Any] = {}
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            msg = f"{name} takes {parameter}: a model needs named parameters. Write them out."
+            raise ToolFailed(msg)
+        kind: Any = hints.get(parameter.name, Any)
+        meaning = meanings.get(parameter.name)
+        if meaning:
+            kind = typing.Annotated[kind, msgspec.Meta(description=meaning)]
+        if parameter.default is parameter.empty:
+            fields.append((parameter.name, kind))
+        else:
+            # UNSET keeps the function's own default: it need not be JSON, nor copied.
+            fields.append((parameter.name, kind | msgspec.UnsetType, msgspec.UNSET))
+            defaults[parameter.name] = parameter.default
+    try:
+        arguments = msgspec.defstruct(
+            "Arguments", fields, forbid_unknown_fields=True, kw_only=True, gc=True
+        )
+        schema = _schema(arguments, defaults)
+    except (TypeError, RuntimeError, ValueError, NameError) as error:
+        odd = next((f"{field[0]}: {field[1]}" for field in fields if not _can(field[1])), "")
+        msg = (
+            f"No schema can be made of {name}, parameter {odd or '?'}: a model writes JSON. Use "
+            "str, int, float, bool, list, dict, Literal, Enum, a dataclass or a TypedDict."
+        )
+        raise ToolFailed(msg) from error
+    return signature, arguments, schema, text
+
+
+def _schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    (root,), parts = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+    schema = dict(parts.pop(root["$ref"].rpartition("/")[2]))
+    schema.pop("title", None)
+    for name, default in defaults.items():
+        inner = schema["properties"][name]
+        if default is not None and isinstance(default, str | int | float | bool | list | dict):
+            try:
+                check_value(default)
+            except InvalidInput:
+                continue  # a default that JSON cannot say stays a secret of the function
+            inner["default"] = default
+        else:
+            inner.pop("default", None)
+    if parts:
+        schema["$defs"] = parts
+    return schema
+
+
+def _can(kind: Any) -> bool:
+    try:
+        msgspec.json.schema(kind)
+    except (TypeError, RuntimeError, ValueError, NameError):
+        return False
+    return True
+
+
+def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    documentation = inspect.getdoc(function)
+    if not documentation or (
+        not inspect.isroutine(function) and function.__doc__ == type(function).__doc__ is None
+    ):
+        return "", {}
+    from docstring_parser import parse
+
+    parsed = parse(documentation)
+    text = "\n\n".join(part for part in (parsed.short_description, parsed.long_description) if part)
+    meanings = {
+        found.arg_name: " ".join(found.description.split())
+        for found in parsed.params
+        if found.description
+    }
+    return text, meanings
+
+
+def _simple(value: object) -> object:
+    """What msgspec does not know but a notebook returns: numpy scalars, arrays, frames."""
+    module = type(value).__module__.partition(".")[0]
+    if module == "pandas" and hasattr(value, "to_dict"):
+        if not hasattr(value, "columns"):
+            return value.to_dict()
+        numbered = type(value.index).__name__ == "RangeIndex"
+        return (value if numbered else value.reset_index()).to_dict(orient="records")
+    if module in ("pandas", "numpy"):
+        for method in ("isoformat", "tolist"):
+            if hasattr(value, method):
+                return getattr(value, method)()
+    msg = f"{type(value).__name__} is no JSON; return text, numbers, lists or dicts."
+    raise NotImplementedError(msg)
+
+
+def _shown(value: object) -> str:
+    return _trim(repr(value))
+
+
+def _trim(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
