@@ -1,0 +1,105 @@
+"""One steer as a line: what was said, and the trail of its states with their times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steer_nb.widgets.text import clip, count, esc, esc_strict, seconds
+from steer_nb.widgets.words import input_text, moment, open_count
+
+if TYPE_CHECKING:
+    from steer_nb.ledger.state import SteerState
+    from steer_nb.trace.entries import Entry
+
+__all__ = ["steer_line", "steer_plain", "steer_trail"]
+
+_TEXT_CAP = 4 * 1024
+
+
+def steer_line(steer: SteerState) -> str:
+    """Draw a steer as HTML.
+
+    ::
+
+        You steered: Keep it under 300 euros
+        sent 3.10 s → accepted 3.14 s → committed 4.02 s · 38 chunks were still written in between
+    """
+    text = input_text(steer.input)
+    said = (
+        esc(clip(text, _TEXT_CAP))
+        if text
+        else '<span class="snb-soft">(its text was not recorded)</span>'
+    )
+    steps = steer_trail(steer)
+    last = len(steps) - 1
+    drawn = []
+    for number, step in enumerate(steps):
+        css = "snb-done"
+        if number == last and steer.live:
+            css = "snb-now"
+        elif number == last and steer.state in ("failed", "unknown"):
+            css = "snb-bad"
+        drawn.append(f'<span class="{css}">{esc_strict(step)}</span>')
+    note = _note(steer)
+    trail = ' <span aria-hidden="true">→</span> '.join(drawn)
+    return (
+        f'<div class="snb-steer" dir="auto"><b>You steered:</b> {said}'
+        f'<div class="snb-trail" dir="ltr">{trail}{esc(note)}</div></div>'
+    )
+
+
+def steer_plain(steer: SteerState) -> str:
+    """Write the trail as plain text."""
+    return " → ".join(steer_trail(steer)) + _note(steer)
+
+
+def steer_trail(steer: SteerState) -> list[str]:
+    """States in the order they were reached, each with its time, the last one explained."""
+    reached = [
+        (steer.sent, "sent"),
+        (steer.accepted, "accepted"),
+        (steer.pending, "pending"),
+        (steer.committed, "committed"),
+        (steer.failed, "failed"),
+    ]
+    steps = [(entry.seq, _step(entry, word)) for entry, word in reached if entry is not None]
+    # A commit can be read before its acknowledgement: the trail shows what came first.
+    steps.sort(key=lambda step: step[0])
+    trail = [text for _, text in steps] or ["sent"]
+    if steer.state == "sent":
+        trail[-1] += ", not acknowledged yet"
+    elif steer.state == "accepted":
+        trail[-1] += ", queued until this part is done"
+    elif steer.state == "pending":
+        trail[-1] += f", {_pending_reason(steer)}"
+    elif steer.state == "failed":
+        parts = [steer.failure_code, steer.failure_message]
+        trail[-1] += ": " + ": ".join(clip(part, 400) for part in parts if part)
+    elif steer.state == "unknown":
+        trail.append(_unknown(steer))
+    return trail
+
+
+def _step(entry: Entry, word: str) -> str:
+    when = moment(entry)
+    return word if when is None else f"{word} {seconds(when)}"
+
+
+def _pending_reason(steer: SteerState) -> str:
+    if steer.pending_reason not in (None, "waiting_for_required_input"):
+        return clip(steer.pending_reason or "", 120).replace("_", " ")
+    waits = 0 if steer.parent is None else open_count(steer.parent)
+    return f"queued until {count(waits, 'answer')} {'is' if waits == 1 else 'are'} sent"
+
+
+def _unknown(steer: SteerState) -> str:
+    if steer.parent is not None and steer.parent.status == "error":
+        return "outcome unknown: the response broke off with an error"
+    return "outcome unknown: the connection was lost"
+
+
+def _note(steer: SteerState) -> str:
+    if steer.state != "committed" or steer.sent is None or steer.deltas_after_send <= 0:
+        return ""
+    were = "was" if steer.deltas_after_send == 1 else "were"
+    return f" · {count(steer.deltas_after_send, 'chunk')} {were} still written in between"

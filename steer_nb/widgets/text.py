@@ -1,0 +1,257 @@
+"""Turning what came from anywhere into text that is safe to draw, and numbers into words."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "CAP",
+    "NONE",
+    "clip",
+    "clock",
+    "count",
+    "esc",
+    "esc_strict",
+    "grouped",
+    "paragraphs",
+    "plain",
+    "readable",
+    "seconds",
+    "short_id",
+    "size",
+    "tail",
+]
+
+CAP: Final = 64 * 1024
+"""Most characters of text in one picture of a lane."""
+
+NONE: Final = "\u2013"
+"""Stands where there is nothing to show."""
+
+_MAX_PARAGRAPHS = 300
+_SURROGATES: dict[int, int | str | None] = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+
+# Control characters become their printable pictures: a terminal escape is then something to see.
+_CONTROLS: dict[int, int | str | None] = {code: 0x2400 + code for code in range(0x20)}
+_CONTROLS |= {code: f"⟨U+{code:04X}⟩" for code in range(0x80, 0xA0)}
+_CONTROLS |= {0x7F: 0x2421, 0x0A: 0x0A, 0x09: 0x09, 0x0D: None}
+
+# The two overrides make letters run backwards; nothing honest needs them.
+_OVERRIDES: dict[int, int | str | None] = {code: f"⟨U+{code:04X}⟩" for code in (0x202D, 0x202E)}
+
+# In code, names and arguments nothing invisible may change what a person approves.
+_INVISIBLE: dict[int, int | str | None] = {
+    code: f"⟨U+{code:04X}⟩"
+    for code in (
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        0x061C,
+        0x200B,
+        0x200E,
+        0x200F,
+        0x2060,
+        0xFEFF,
+        *range(0xE0000, 0xE0080),
+    )
+}
+_TEXT = _CONTROLS | _SURROGATES | _OVERRIDES
+_CODE = _TEXT | _INVISIBLE
+
+
+def _joined(text: str) -> str:
+    # One emoji cut over two deltas arrives as two lone surrogates: join them before cleaning.
+    if not any("\ud800" <= letter <= "\udfff" for letter in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def plain(text: str) -> str:
+    r"""Make `text` safe for a terminal and for UTF-8: no controls, no lone surrogates.
+
+    Examples
+    --------
+    >>> plain("a\x1b[31mb")
+    'a␛[31mb'
+    """
+    return _joined(text).translate(_TEXT)
+
+
+def esc(text: str) -> str:
+    """Escape `text` for HTML, as prose: direction marks of honest languages stay.
+
+    Examples
+    --------
+    >>> esc("<script>")
+    '&lt;script&gt;'
+    """
+    return html.escape(plain(text))
+
+
+def esc_strict(text: str) -> str:
+    r"""Escape `text` for HTML, as code: everything invisible is made visible.
+
+    Examples
+    --------
+    >>> esc_strict("rm \u202etxt")
+    'rm ⟨U+202E⟩txt'
+    """
+    return html.escape(_joined(text).translate(_CODE))
+
+
+def clip(text: str, limit: int) -> str:
+    """Shorten `text` to `limit` characters, with an ellipsis where something is cut.
+
+    Examples
+    --------
+    >>> clip("Lisbon", 4)
+    'Lis…'
+    """
+    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+
+
+def tail(pieces: Sequence[str], limit: int) -> str:
+    """Join the last pieces that hold `limit` characters, without touching those before them.
+
+    Examples
+    --------
+    >>> tail(["one ", "two ", "three"], 7)
+    'o three'
+    """
+    chosen: list[str] = []
+    left = limit
+    for piece in reversed(pieces):
+        if left <= 0:
+            break
+        chosen.append(piece if len(piece) <= left else piece[-left:])
+        left -= len(piece)
+    return "".join(reversed(chosen))
+
+
+def paragraphs(text: str, css: str = "") -> str:
+    r"""Prose as ``<p>`` elements: blank lines separate them, single line breaks are kept.
+
+    Examples
+    --------
+    >>> paragraphs("one\n\ntwo")
+    '<p dir="auto">one</p><p dir="auto">two</p>'
+    """
+    parts = [part for part in re.split(r"\n[ \t]*(?:\n[ \t]*)+", text.strip("\n")) if part.strip()]
+    if len(parts) > _MAX_PARAGRAPHS:
+        # Thousands of tiny elements would stall a page; the oldest share one.
+        early = "\n\n".join(parts[:-_MAX_PARAGRAPHS])
+        parts = [early, *parts[-_MAX_PARAGRAPHS:]]
+    name = f' class="{css}"' if css else ""
+    return "".join(f'<p{name} dir="auto">{esc(part)}</p>' for part in parts)
+
+
+def readable(text: str) -> tuple[tuple[str, str], ...] | None:
+    """Read JSON arguments as (name, value) pairs for people; None where they are no JSON object.
+
+    Examples
+    --------
+    >>> readable('{"city": "Lisbon", "days": 2}')
+    (('city', '"Lisbon"'), ('days', '2'))
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    return tuple(
+        (str(name), json.dumps(part, ensure_ascii=False, indent=1 if _nested(part) else None))
+        for name, part in value.items()
+    )
+
+
+def _nested(value: object) -> bool:
+    return isinstance(value, (dict, list)) and len(json.dumps(value)) > 72
+
+
+def seconds(value: float) -> str:
+    """A moment or a duration in seconds, as in a steer's trail.
+
+    Examples
+    --------
+    >>> seconds(3.1), seconds(75.0)
+    ('3.10 s', '1:15')
+    """
+    return f"{value:.2f} s" if value < 60 else clock(value)
+
+
+def clock(value: float) -> str:
+    """Minutes and seconds.
+
+    Examples
+    --------
+    >>> clock(42.3), clock(3605)
+    ('0:42', '1:00:05')
+    """
+    whole = max(int(value), 0)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def grouped(number: int) -> str:
+    """Whole number with thin spaces between the thousands.
+
+    Examples
+    --------
+    >>> grouped(1204)
+    '1\u202f204'
+    """
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def count(number: int, word: str, plural: str | None = None) -> str:
+    """Number and noun.
+
+    Examples
+    --------
+    >>> count(1, "answer"), count(3, "answer"), count(2, "reply", "replies")
+    ('1 answer', '3 answers', '2 replies')
+    """
+    return f"{grouped(number)} {word if number == 1 else plural or word + 's'}"
+
+
+def size(number: int) -> str:
+    """Characters or bytes, rounded for reading.
+
+    Examples
+    --------
+    >>> size(900), size(66_000), size(5_300_000)
+    ('900', '64 K', '5.1 M')
+    """
+    if number < 1024:
+        return str(number)
+    if number < 1024 * 1024:
+        return f"{number / 1024:.0f} K"
+    return f"{number / 1024 / 1024:.1f} M"
+
+
+def short_id(identifier: str, keep: int = 16) -> str:
+    """Long ids as head and tail, so that two of them can still be told apart.
+
+    Examples
+    --------
+    >>> short_id("resp_7c0123456789abcdef41")
+    'resp_7c…41'
+    """
+    if len(identifier) <= keep:
+        return identifier
+    head, mark, rest = identifier.partition("_")
+    if mark and len(head) <= 8 and len(rest) > 6:
+        return f"{head}_{rest[:2]}…{rest[-2:]}"
+    return f"{identifier[: keep - 3]}…{identifier[-2:]}"
+
+
+def first_text(values: Iterable[object]) -> str:
+    """Return the first non-empty string of `values`, or an empty one."""
+    return next((value for value in values if isinstance(value, str) and value), "")

@@ -1,0 +1,249 @@
+"""What was said on a lane, newest last, as blocks of HTML with a bound on their size.
+
+The walk goes from the newest backwards and stops when the bound is reached, so that a transcript of
+any length costs a page (and the I/O thread that draws it) the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steer_nb.widgets.calls import answer_box, call_body, call_hint, call_title
+from steer_nb.widgets.steers import steer_line
+from steer_nb.widgets.text import (
+    clip,
+    count,
+    esc,
+    esc_strict,
+    first_text,
+    paragraphs,
+    seconds,
+    size,
+)
+from steer_nb.widgets.words import elapsed, input_text, moment, part_tail
+
+if TYPE_CHECKING:
+    from steer_nb.ledger.state import (
+        ItemState,
+        LaneState,
+        RequestState,
+        RequiredInputState,
+        ResponseState,
+    )
+
+__all__ = ["response_blocks", "transcript"]
+
+_MAX_BLOCKS: Final = 200
+_SUMMARY_CAP: Final = 8 * 1024
+_ASK_CAP: Final = 2 * 1024
+_ARGUMENTS_CAP: Final = 16 * 1024
+_TEXT_CHANNELS: Final = (
+    "text",
+    "transcript",
+    "refusal",
+    "summary",
+    "reasoning",
+    "arguments",
+    "code",
+)
+_REQUEST_WORDS: Final = {
+    "sent": "waits for its turn",
+    "failed": "refused",
+    "unknown": "outcome unknown: the connection was lost",
+    "unsent": "never left this machine",
+}
+
+
+def transcript(lane: LaneState, now: float, cap: int) -> tuple[list[str], int]:
+    """Blocks of HTML, oldest first, and how many characters of text were left out."""
+    blocks: list[str] = []
+    hidden = 0
+    left = cap
+    for thing in _turns(lane):
+        if left <= 0 or len(blocks) >= _MAX_BLOCKS:
+            hidden += _length(thing)
+            continue
+        if isinstance(thing, str):
+            blocks.append(thing)
+            continue
+        more, dropped = response_blocks(thing, now, left, room=_MAX_BLOCKS - len(blocks))
+        blocks += more
+        hidden += dropped
+        left -= sum(map(len, more))
+    return blocks[::-1], hidden
+
+
+def _turns(lane: LaneState) -> list[ResponseState | str]:
+    """Responses, and requests that got none, newest first."""
+    turns: list[tuple[int, ResponseState | str]] = [(r.started.seq, r) for r in lane.responses]
+    turns += [
+        (request.sent.seq, _lone_request(request))
+        for request in lane.requests
+        if request.state in _REQUEST_WORDS
+    ]
+    return [thing for _, thing in sorted(turns, key=lambda turn: turn[0], reverse=True)]
+
+
+def _length(thing: ResponseState | str) -> int:
+    if isinstance(thing, str):
+        return 0
+    return sum(
+        part_tail(item, channel, 0)[1]
+        for item in thing.items.values()
+        for channel in _TEXT_CHANNELS
+    )
+
+
+def _lone_request(request: RequestState) -> str:
+    word = _REQUEST_WORDS[request.state]
+    sent = moment(request.sent)
+    when = "sent" if sent is None or request.state == "unsent" else f"sent {seconds(sent)}"
+    detail = ": ".join(part for part in (request.error_code, request.error_message) if part)
+    css = "snb-now" if request.state == "sent" else "snb-bad"
+    why = f": {esc(clip(detail, 400))}" if detail else ""
+    trail = (
+        f'<div class="snb-trail"><span class="snb-done">{when}</span> → '
+        f'<span class="{css}">{word}{why}</span></div>'
+    )
+    return _ask(request, trail)
+
+
+def _ask(request: RequestState, trail: str = "") -> str:
+    text = input_text(request.body.get("input"))
+    answers = count(len(request.answers), "answer") if request.answers else ""
+    if not text and not answers and not trail:
+        return ""
+    said = esc(clip(text, _ASK_CAP)) if text else f'<span class="snb-soft">{answers}</span>'
+    label = "You:" if text else "You sent"
+    return f'<div class="snb-ask" dir="auto"><b>{label}</b> {said}{trail}</div>'
+
+
+def response_blocks(
+    response: ResponseState, now: float, cap: int, *, room: int = _MAX_BLOCKS
+) -> tuple[list[str], int]:
+    """Blocks of one response, newest first, and how many characters were left out."""
+    blocks: list[str] = [steer_line(steer) for steer in reversed(response.steers[-room:])]
+    if ending := _ending(response):
+        blocks.append(ending)
+    left = cap
+    hidden = 0
+    for index in sorted(response.items, reverse=True):
+        item = response.items[index]
+        if left <= 0 or len(blocks) >= room:
+            hidden += sum(part_tail(item, channel, 0)[1] for channel in _TEXT_CHANNELS)
+            continue
+        html, dropped = _item(response, item, now, left)
+        hidden += dropped
+        left -= len(html)
+        if html:
+            blocks.append(html)
+    if response.request is not None and left > 0 and (ask := _ask(response.request)):
+        blocks.append(ask)
+    return blocks, hidden
+
+
+def _ending(response: ResponseState) -> str:
+    """Why a response stopped, where that was not its own decision or a steer's."""
+    if response.status == "truncated":
+        text = "The connection was lost here; the rest of this answer did not arrive."
+        return f'<div class="snb-error"><b>Cut off.</b> {text}</div>'
+    if response.status in ("failed", "error"):
+        code = esc_strict(clip(response.error_code or response.status, 120))
+        message = esc(clip(response.error_message or "the service gave no reason", 2000))
+        return f'<div class="snb-error" dir="auto"><b>Failed:</b> {code}: {message}</div>'
+    if response.status == "cancelled":
+        return '<p class="snb-note">The service cancelled this response.</p>'
+    if response.status == "incomplete" and response.incomplete_reason != "steered":
+        why = esc_strict(clip(response.incomplete_reason or "no reason given", 120))
+        return f'<p class="snb-note">Stopped before its end: {why}</p>'
+    return ""
+
+
+def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tuple[str, int]:
+    kind = item.type or (
+        "message" if any(key[0] in ("text", "transcript") for key in item.parts) else ""
+    )
+    if kind == "message":
+        return _message(item, cap)
+    if kind == "reasoning":
+        return _reasoning(response, item, now)
+    if kind.endswith("_output") or kind == "mcp_approval_response":
+        return answer_box(item.data), 0
+    call = item.data or {"type": kind}
+    # Which text a call is made of depends on its kind; one of them at most has any.
+    arguments, hidden = "", 0
+    for channel in ("arguments", "code", "command"):
+        if not arguments:
+            arguments, hidden = part_tail(item, channel, _ARGUMENTS_CAP)
+    title = (
+        f'<div class="snb-calltop" dir="auto"><b>{esc_strict(call_title(call))}</b>'
+        f"<span>{esc_strict(call_hint(call))}</span></div>"
+    )
+    asked = _asked(response, item)
+    answer = answer_box(asked.item) if asked is not None and asked.item is not None else ""
+    return title + call_body(call, arguments) + answer + _answer_note(asked), hidden
+
+
+def _asked(response: ResponseState, item: ItemState) -> RequiredInputState | None:
+    key = first_text([item.data.get("call_id"), item.data.get("id")])
+    return response.required.get(key)
+
+
+def _answer_note(asked: RequiredInputState | None) -> str:
+    if asked is None:
+        return ""
+    run = asked.tool
+    parts = []
+    if run is not None and run.finished is None:
+        parts.append(f"{clip(run.name, 80)} is running")
+    elif run is not None:
+        took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
+        parts.append(f"ran{took}" if run.ok else f"raised {clip(run.error or 'an error', 200)}")
+    words = {
+        "open": "optional, not answered" if asked.optional else "waits for your answer",
+        "filled": "answered, not sent yet",
+        "sent": "answer sent",
+        "stale": "not answered; the conversation went on",
+        "cancelled": "no longer asked for",
+    }
+    if asked.state in words:
+        parts.append(words[asked.state])
+    css = "snb-wait" if asked.state == "open" and not asked.optional else "snb-soft"
+    text = " · ".join(parts)
+    return f'<p class="snb-note {css}">{esc(text)}</p>' if text else ""
+
+
+def _message(item: ItemState, cap: int) -> tuple[str, int]:
+    text, hidden = part_tail(item, "text", cap)
+    if not text:
+        text, hidden = part_tail(item, "transcript", cap)
+    refusal, unsaid = part_tail(item, "refusal", cap)
+    if not text and not refusal:
+        text, refusal = _whole_content(item.data, cap)
+    html = paragraphs(text)
+    if refusal:
+        html += f'<div class="snb-refusal" dir="auto"><b>Refused:</b> {esc(refusal)}</div>'
+    return html, hidden + unsaid
+
+
+def _whole_content(data: dict[str, Any], cap: int) -> tuple[str, str]:
+    """Texts of a message that came whole, without deltas."""
+    parts = data.get("content")
+    shown = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    text = "\n\n".join(first_text([part.get("text")]) for part in shown if part.get("text"))
+    refusal = "\n\n".join(first_text([part.get("refusal")]) for part in shown)
+    return text[-cap:], refusal.strip()[-cap:]
+
+
+def _reasoning(response: ResponseState, item: ItemState, now: float) -> tuple[str, int]:
+    live = item.done is None and response.is_live
+    took = elapsed(item.added, item.done, now if live else None)
+    word = "Thinking" if live else "Thought"
+    line = word if took is None else f"{word} for {took:.1f} s"
+    text, hidden = part_tail(item, "summary", _SUMMARY_CAP)
+    if not text:
+        text, hidden = part_tail(item, "reasoning", _SUMMARY_CAP)
+    if not text:
+        return f'<p class="snb-soft">{line}</p>', 0
+    cut = f'<p class="snb-note">… {size(hidden)} characters before this</p>' if hidden else ""
+    return f"<details><summary>{line}</summary><div>{cut}{paragraphs(text)}</div></details>", 0

@@ -1,0 +1,273 @@
+"""What a lane's state is called, and the few numbers beside it: shared by card, board and forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steer_nb.ledger import rules
+from steer_nb.widgets.calls import picture
+from steer_nb.widgets.text import NONE, clip, clock, count, first_text, grouped, plain, tail
+
+if TYPE_CHECKING:
+    from steer_nb.ledger import Ledger
+    from steer_nb.ledger.state import ItemState, LaneState, RequestState, ResponseState, SteerState
+    from steer_nb.trace.entries import Entry
+
+__all__ = [
+    "Chip",
+    "elapsed",
+    "input_text",
+    "lane_chip",
+    "lane_elapsed",
+    "lane_model",
+    "lane_now",
+    "lane_since",
+    "lane_tokens",
+    "moment",
+    "open_count",
+    "part_tail",
+    "required_open",
+    "steer_counts",
+    "turn_start",
+    "working",
+]
+
+# A person looks for what needs them; the board is sorted by these.
+_RANKS: Final = {"wait": 0, "fail": 1, "run": 2, "queue": 3, "idle": 4, "closed": 5}
+_MANY_PIECES: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A state as a person sees it: a symbol, a word, and a colour that is not the only sign."""
+
+    css: str
+    symbol: str
+    text: str
+    rank: int
+
+    def __str__(self) -> str:
+        return f"{self.symbol} {self.text}"
+
+
+def _chip(kind: str, symbol: str, text: str) -> Chip:
+    css = {"queue": "run", "closed": "idle"}.get(kind, kind)
+    return Chip(css=css, symbol=symbol, text=text, rank=_RANKS[kind])
+
+
+def moment(entry: Entry | None) -> float | None:
+    """Seconds since the trace began, where the recording has them."""
+    return None if entry is None else entry.t
+
+
+def elapsed(start: Entry | None, end: Entry | None, now: float | None = None) -> float | None:
+    """Seconds from one entry to another, or to `now`; None where times are missing."""
+    first, last = moment(start), moment(end) if end is not None else now
+    return None if first is None or last is None else max(last - first, 0.0)
+
+
+def required_open(lane: LaneState) -> int:
+    """How many answers a person still owes before the lane can go on, the sent ones aside."""
+    parent = rules.parent_waiting(lane)
+    return 0 if parent is None else open_count(parent)
+
+
+def open_count(parent: ResponseState) -> int:
+    """How many required answers of a response are not sent yet."""
+    return sum(not stub.optional for stub in parent.waiting_for)
+
+
+def working(lane: LaneState) -> bool:
+    """Whether something goes on by itself: the clock runs, the progress sign moves."""
+    return rules.lane_word(lane) in ("running", "queued")
+
+
+def lane_chip(ledger: Ledger, lane: LaneState) -> Chip:
+    """The lane's state in a symbol and a few words."""
+    word = rules.lane_word(lane)
+    if word == "running":
+        return _chip("run", "●", _doing(lane.current))
+    if word == "queued":
+        ended = lane.tip is not None and not lane.queue
+        return _chip("queue", "◔", "continues" if ended else "queued")
+    if word == "waiting_input":
+        return _chip("wait", "◐", f"waits for you: {count(required_open(lane), 'answer')}")
+    if word == "failed":
+        return _chip("fail", "▲", "failed")
+    if word == "detached":
+        if lane.closed is not None:
+            return _chip("closed", "○", "closed")
+        if _undecided(lane):
+            return _chip("fail", "▲", "outcome unknown")
+        connection = ledger.connections.get(lane.connection)
+        if connection is not None and connection.end_kind == "client":
+            return _chip("closed", "○", "session closed")
+        return _chip("fail", "▲", "connection lost")
+    return _chip("idle", "○", "idle")
+
+
+def _doing(response: ResponseState | None) -> str:
+    if response is None or not response.items:
+        return "starting"
+    item = response.items[max(response.items)]
+    if item.type == "reasoning":
+        return "thinking"
+    if item.type == "message" or not item.type:
+        return "writing"
+    return f"calls {clip(plain(item.name or item.type.replace('_', ' ')), 40)}"
+
+
+def _undecided(lane: LaneState) -> list[SteerState | RequestState]:
+    steers = [s for response in lane.responses for s in response.steers if s.state == "unknown"]
+    return [*steers, *(r for r in lane.requests if r.state == "unknown")]
+
+
+def lane_model(lane: LaneState) -> str:
+    """The model that wrote last, or the one that the lane is set to."""
+    models = [response.model for response in reversed(lane.responses)]
+    return first_text([*models, lane.settings.get("model")])
+
+
+def lane_tokens(lane: LaneState) -> int | None:
+    """Tokens of all responses of the lane that reported them."""
+    known = [response.tokens("total_tokens") for response in lane.responses]
+    counted = [number for number in known if number is not None]
+    return sum(counted) if counted else None
+
+
+def turn_start(response: ResponseState) -> Entry:
+    """Where the turn began that a response belongs to: automatic successors continue one turn."""
+    first = response
+    earlier = {other.id: other for other in response.lane.responses}
+    while first.request is None and first.previous_response_id in earlier:
+        parent = earlier.pop(first.previous_response_id)
+        if parent.successor is not first:
+            break
+        first = parent
+    return first.request.sent if first.request is not None else first.started
+
+
+def lane_elapsed(lane: LaneState, now: float) -> float | None:
+    """How long the newest turn takes or took."""
+    if lane.queue and lane.current is None:
+        return elapsed(lane.queue[0].sent, None, now)
+    if lane.tip is None:
+        return None
+    end = None if working(lane) else lane.tip.ended
+    return elapsed(turn_start(lane.tip), end, now)
+
+
+def lane_since(ledger: Ledger, lane: LaneState) -> float | None:
+    """When the present state began, in seconds of the trace."""
+    word = rules.lane_word(lane)
+    if word == "detached":
+        connection = ledger.connections.get(lane.connection)
+        return moment(lane.closed or (connection.closed if connection is not None else None))
+    if word == "running" and lane.current is not None:
+        return moment(turn_start(lane.current))
+    if word == "queued" and lane.queue:
+        return moment(lane.queue[0].sent)
+    if lane.tip is not None:
+        return moment(lane.tip.ended or lane.tip.last or lane.tip.started)
+    return moment(lane.last or lane.opened)
+
+
+def lane_now(lane: LaneState) -> str:
+    """What to know at a glance, as plain text: the newest words, or what is needed."""
+    word = rules.lane_word(lane)
+    if word == "waiting_input":
+        return count(required_open(lane), "answer")
+    if word == "detached" and lane.closed is None:
+        unknown = _undecided(lane)
+        steers = sum(hasattr(thing, "steer_id") for thing in unknown)
+        what = [count(steers, "steer")] if steers else []
+        if len(unknown) > steers:
+            what.append(count(len(unknown) - steers, "request"))
+        return f"connection lost; {' and '.join(what)} to decide on" if what else "connection lost"
+    if word == "failed":
+        tip = lane.tip
+        code = first_text([lane.error_code, tip.error_code if tip is not None else None])
+        message = first_text([lane.error_message, tip.error_message if tip is not None else None])
+        return plain(clip(": ".join(part for part in (code, message) if part), 80))
+    if word == "running" and lane.current is not None:
+        return _newest_words(lane.current)
+    return ""
+
+
+def _newest_words(response: ResponseState) -> str:
+    for index in sorted(response.items, reverse=True):
+        item = response.items[index]
+        for channel in ("text", "refusal"):
+            words = part_tail(item, channel, 60)[0].split()
+            if words:
+                kept = words[1:] if len(words) > 5 else words
+                return f"“{plain(clip(' '.join(kept), 60))} …”"
+    return ""
+
+
+def part_tail(item: ItemState, channel: str, limit: int) -> tuple[str, int]:
+    """Return the last `limit` characters of one of an item's texts, and how many come before.
+
+    A text that is still being written lies in pieces; only its end is put together. Past some ten
+    thousand pieces their length is estimated: a picture must not cost more the longer a text is.
+    """
+    shown: list[str] = []
+    hidden = 0
+    for key in sorted((key for key in item.parts if key[0] == channel), reverse=True):
+        pieces = item.parts[key]
+        left = limit - sum(map(len, shown))
+        text = tail(pieces, left) if left > 0 else ""
+        shown.append(text)
+        if len(pieces) <= _MANY_PIECES:
+            total = sum(map(len, pieces))
+        else:
+            total = sum(map(len, pieces[-_MANY_PIECES:])) * len(pieces) // _MANY_PIECES
+        hidden += max(total - len(text), 0)
+    return "".join(reversed(shown)), hidden
+
+
+def steer_counts(lane: LaneState) -> str:
+    """Steers by state, as in ``1 committed, 1 queued``; a dash where there are none."""
+    counts: dict[str, int] = {}
+    for response in lane.responses:
+        for steer in response.steers:
+            word = "queued" if steer.state in ("accepted", "pending") else steer.state
+            counts[word] = counts.get(word, 0) + 1
+    return ", ".join(f"{number} {word}" for word, number in counts.items()) or NONE
+
+
+def input_text(value: Any) -> str:
+    """Write out what a person said in a request or a steer; pictures and files by their names."""
+    if isinstance(value, str):
+        return value
+    lines: list[str] = []
+    for item in value if isinstance(value, list) else ():
+        if not isinstance(item, dict):
+            continue
+        content = item.get("content")
+        if isinstance(content, str):
+            lines.append(content)
+        for part in content if isinstance(content, list) else ():
+            about = part if isinstance(part, dict) else {}
+            kind = first_text([about.get("type")])
+            if kind == "input_image":
+                where = first_text([about.get("image_url"), about.get("file_id")])
+                lines.append(f"[{picture(where)}]")
+            elif kind == "input_file":
+                names = [about.get(name) for name in ("filename", "file_id", "file_url")]
+                lines.append(f"[file {clip(first_text(names), 120)}]")
+            else:
+                lines.append(first_text([about.get("text")]))
+    return "\n".join(line for line in lines if line)
+
+
+def lane_meta(lane: LaneState, now: float) -> str:
+    """Model, tokens and time, as plain text."""
+    tokens, took = lane_tokens(lane), lane_elapsed(lane, now)
+    parts = [clip(plain(lane_model(lane)), 60)]
+    if tokens is not None:
+        parts.append(f"{grouped(tokens)} tokens")
+    if took is not None:
+        parts.append(f"{took:.1f} s" if took < 60 else clock(took))
+    return " · ".join(part for part in parts if part)
