@@ -162,7 +162,8 @@ def commit(parent: ResponseState | None, successor: ResponseState, entry: Entry)
     if not owned and successor.request is None:
         unacknowledged = [s for s in waiting if s.state == "sent"]
         owned = unacknowledged if len(unacknowledged) == 1 else []
-    return any(_commit(steer, successor, entry) for steer in owned)
+    committed = [steer for steer in owned if _commit(steer, successor, entry)]
+    return bool(committed)
 
 
 def _commit(steer: SteerState, successor: ResponseState, entry: Entry) -> bool:

@@ -1,0 +1,233 @@
+"""The rules of required input (protocol 5.4 and 6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from steer_nb.ledger import rules
+from tests.support.traces import TraceBuilder, call, message, stub
+
+
+def waiting(*, listed: bool, steers: int = 0) -> TraceBuilder:
+    builder = TraceBuilder().connect().create("go").created("p")
+    for number in range(steers):
+        builder.steer("p", f"steer {number}").accepted(f"st{number}", "p")
+    builder.added({**call(), "arguments": ""}).done(call()).ended("p", output=[call()])
+    if listed:
+        for number in range(steers):
+            builder.pending(f"st{number}", "p", [stub()])
+    return builder
+
+
+def required(builder: TraceBuilder) -> list[tuple[str, str, dict]]:
+    parent = builder.trace.ledger.responses["p"]
+    return [(s.key, s.state, s.stub) for s in parent.required.values()]
+
+
+def fill(builder: TraceBuilder, value: str = "18", key: str = "call_1") -> dict:
+    item = {**stub(key), "output": value}
+    builder.note("filled", lane=None, parent="p", key=key, item=item, by="user")
+    return item
+
+
+def test_the_set_is_the_same_when_pending_is_late_or_never_comes():
+    never = required(waiting(listed=False))
+    assert never == [("call_1", "open", stub())]
+    assert required(waiting(listed=True, steers=1)) == never
+    assert required(waiting(listed=True, steers=3)) == never
+    assert rules.lane_word(waiting(listed=False).trace.ledger.lanes[None]) == "waiting_input"
+
+
+def test_a_call_that_only_the_terminal_names():
+    trace = TraceBuilder().connect().create("go").created("p").ended("p", output=[call()])
+    assert required(trace) == [("call_1", "open", stub())]
+
+
+def test_a_terminal_without_output_takes_the_items():
+    trace = TraceBuilder().connect().create("go").created("p").done(call()).ended("p")
+    assert required(trace) == [("call_1", "open", stub())]
+
+
+def test_a_call_that_the_service_answered_itself_is_not_asked_for():
+    shell = {
+        "type": "shell_call",
+        "id": "sh",
+        "call_id": "c",
+        "status": "completed",
+        "action": {"commands": ["ls"]},
+    }
+    output = {"type": "shell_call_output", "id": "so", "call_id": "c", "output": []}
+    trace = TraceBuilder().connect().create("go").created("p").ended("p", output=[shell, output])
+    assert required(trace) == []
+
+
+def test_fill_edit_send_confirm():
+    trace = waiting(listed=False)
+    fill(trace, "17")
+    item = fill(trace, "18")
+    parent = trace.trace.ledger.responses["p"]
+    assert rules.may_continue(parent) is None
+    assert rules.continuation_input(parent) == [item]
+    trace.create([item], previous="p", key="c2")
+    assert required(trace)[0][1] == "sent"
+    assert "already sent" in rules.may_continue(parent)
+    assert "already sent" in rules.may_fill(parent, "call_1")
+    trace.created("q", previous="p")
+    assert required(trace)[0][1] == "confirmed"
+    assert parent.required["call_1"].continuation_response_id == "q"
+    assert trace.trace.ledger.responses["q"].origin == "tool_continuation"
+
+
+def test_pending_after_the_continuation_asks_for_nothing_more():
+    trace = waiting(listed=False, steers=1)
+    item = fill(trace)
+    trace.create([item], previous="p").pending("st0", "p", [stub()])
+    assert [state for _, state, _ in required(trace)] == ["sent"]
+    assert rules.parent_waiting(trace.trace.ledger.lanes[None]) is None
+    trace.created("q", previous="p").pending("st0", "p", [stub()])
+    assert [state for _, state, _ in required(trace)] == ["confirmed"]
+    assert [s.state for s in trace.trace.ledger.steers.values()] == ["committed"]
+
+
+def test_an_early_continuation_answers_a_stub_known_only_from_pending():
+    trace = TraceBuilder().connect().create("go").created("p").steer("p").accepted("s", "p")
+    trace.ended("p").create([{**stub(), "output": "18"}], previous="p")
+    trace.pending("s", "p", [stub()])
+    assert [state for _, state, _ in required(trace)] == ["sent"]
+
+
+def test_the_services_list_is_the_last_word():
+    trace = TraceBuilder().connect().create("go").created("p").steer("p").accepted("s", "p")
+    trace.done(call("call_1"), 0).done(call("call_2"), 1)
+    trace.ended("p").pending("s", "p", [stub("call_2"), stub("call_3")])
+    assert [(k, s) for k, s, _ in required(trace)] == [
+        ("call_1", "cancelled"),
+        ("call_2", "open"),
+        ("call_3", "open"),
+    ]
+    source = trace.trace.ledger.responses["p"].required
+    assert [s.source for s in source.values()] == [
+        "response_completed",
+        "response_completed",
+        "steer_pending",
+    ]
+
+
+def test_a_refused_continuation_gives_its_answers_back():
+    trace = waiting(listed=False)
+    item = fill(trace)
+    trace.create([item], previous="p", key="c2")
+    error = {"type": "invalid_request_error", "code": "bad", "message": "no"}
+    trace.event("error", status=400, error=error)
+    ledger = trace.trace.ledger
+    assert required(trace)[0][1] == "filled"
+    assert ledger.requests["c2"].state == "failed"
+    assert rules.may_continue(ledger.responses["p"]) is None
+    assert rules.lane_word(ledger.lanes[None]) == "waiting_input"
+
+
+def test_a_continuation_lost_with_its_socket_is_unknown_and_not_sent_again():
+    trace = waiting(listed=False)
+    trace.create([fill(trace)], previous="p", key="c2").close()
+    ledger = trace.trace.ledger
+    assert ledger.requests["c2"].state == "unknown"
+    assert "may have been received" in rules.may_continue(ledger.responses["p"])
+    assert required(trace)[0][1] == "sent"
+
+
+def test_a_continuation_that_never_left_can_be_sent():
+    trace = waiting(listed=False)
+    trace.create([fill(trace)], previous="p", key="c2").note("unsent", key="c2", reason="closed")
+    assert rules.may_continue(trace.trace.ledger.responses["p"]) is None
+
+
+def test_values_survive_a_lost_socket():
+    trace = waiting(listed=False)
+    fill(trace)
+    trace.close()
+    assert required(trace)[0][1] == "filled"
+
+
+def test_what_was_not_answered_is_stale_once_the_lane_moved_on():
+    trace = waiting(listed=False)
+    trace.create("something else", previous="p").created("q", previous="p")
+    assert required(trace)[0][1] == "stale"
+    assert "moved on" in rules.may_fill(trace.trace.ledger.responses["p"], "call_1")
+
+
+def test_a_failed_parent_needs_no_answers():
+    trace = TraceBuilder().connect().create("go").created("p").done(call()).ended("p", "failed")
+    assert required(trace)[0][1] == "stale"
+
+
+def test_async_calls_hold_nothing_back():
+    trace = TraceBuilder().connect().create("go").created("p")
+    trace.done(call("call_1"), 0).done({**call("call_2"), "async": True}, 1).ended("p")
+    parent = trace.trace.ledger.responses["p"]
+    assert [s.key for s in rules.unanswered(parent)] == ["call_1"]
+    fill(trace)
+    assert rules.may_continue(trace.trace.ledger.responses["p"]) is None
+
+
+def test_a_tool_run_is_kept_with_its_call():
+    trace = waiting(listed=False)
+    data = {"lane": None, "parent": "p", "key": "call_1"}
+    trace.note("tool_started", **data, name="get_weather", by="user")
+    trace.note("tool_finished", **data, ok=True, output="18", error=None, duration_s=0.3)
+    run = trace.trace.ledger.responses["p"].required["call_1"].tool
+    assert (run.name, run.ok, run.output, run.duration_s) == ("get_weather", True, "18", 0.3)
+
+
+def test_clearing_opens_again():
+    trace = waiting(listed=False)
+    fill(trace)
+    trace.note("cleared", lane=None, parent="p", key="call_1")
+    assert required(trace)[0][1] == "open"
+
+
+def test_values_for_nothing_are_problems_not_crashes():
+    trace = TraceBuilder().connect().note("filled", parent="x", key="k", item={}, by="user")
+    trace.note("filled").note("tool_started", parent=1).note("lane", lane=["a"]).note("from_2030")
+    trace.create([{**stub("zz"), "output": ""}], previous="nowhere")
+    kinds = [p.kind for p in trace.trace.ledger.problems]
+    assert kinds == ["orphan_output", "bad_json", "bad_json", "bad_json"]
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda b: b, "still being written"),
+        (lambda b: b.ended("p"), "asks for nothing"),
+        (lambda b: b.done(call()).ended("p"), "1 answer still open for p: call_1"),
+    ],
+)
+def test_why_not_continue(build, says):
+    trace = build(TraceBuilder().connect().create("go").created("p"))
+    assert says in rules.may_continue(trace.trace.ledger.responses["p"])
+
+
+def test_why_not_create():
+    ledger = waiting(listed=False).trace.ledger
+    assert "waits for 1 answer (call_1)" in rules.may_create(ledger, None, "p")
+    assert "waits for 1 answer" in rules.may_create(ledger, "fork", "p")
+    assert rules.may_create(ledger, None, None) is None
+    assert rules.may_create(ledger, None, "elsewhere") is None
+    trace = waiting(listed=False)
+    fill(trace)
+    assert "filled but not sent" in rules.may_create(trace.trace.ledger, None, "p")
+    steered = TraceBuilder().connect().create("go").created("p").steer("p")
+    assert "still queued" in rules.may_create(steered.trace.ledger, None, "p")
+    assert "still being written" in rules.may_create(steered.trace.ledger, "b", "p")
+
+
+def test_why_not_steer():
+    trace = TraceBuilder().connect().create("go")
+    lane = trace.trace.ledger.lanes[None]
+    assert "not started yet" in rules.may_steer(lane)
+    trace.created("p")
+    assert rules.may_steer(trace.trace.ledger.lanes[None]) is None
+    trace.ended("p", output=[message("x")])
+    assert "next turn" in rules.may_steer(trace.trace.ledger.lanes[None])
+    assert "waits for input" in rules.may_steer(waiting(listed=False).trace.ledger.lanes[None])
+    trace.close()
+    assert "detached" in rules.may_steer(trace.trace.ledger.lanes[None])
