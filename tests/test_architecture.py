@@ -1,0 +1,107 @@
+"""The rooms import downwards only, and the core knows no I/O, clock, thread or notebook."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "steer_nb"
+
+# From the ground up: each room may import those before it.
+ROOMS = ["errors", "wire", "trace", "ledger", "frames", "client", "simulator", "widgets", "magics"]
+TOP = {"cli", "demo", "__main__", "__init__", "_version", "nested"}
+
+# Functions that hand a person the next room's face; imported where they are called, never above.
+LATE = {
+    ("trace", "ledger"),
+    ("trace", "frames"),
+    ("client", "simulator"),
+    ("client", "widgets"),
+}
+CORE_FORBIDDEN = {
+    "asyncio", "threading", "socket", "time", "websockets", "IPython", "ipywidgets", "pandas",
+    "subprocess", "concurrent", "random", "ipykernel",
+}  # fmt: skip
+# Files are the trace's business, and nobody else's in the core.
+FILES = {"os", "io", "tempfile", "shutil"}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    part = path.relative_to(PACKAGE).parts[0]
+    return part.removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Every module that a file imports, and whether it does so when it is itself imported."""
+    tree = ast.parse(path.read_text("utf-8"))
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    late = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for inner in ast.walk(node)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [node.module or ""]
+            if node.module == "steer_nb":
+                names = [f"steer_nb.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found += [(name, id(node) not in late) for name in names]
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rooms_import_downwards_only(path):
+    room = room_of(path)
+    if room in TOP:
+        return
+    assert room in ROOMS, f"{room} is no room of this house"
+    for name, at_import in imports(path):
+        if not name.startswith("steer_nb."):
+            continue
+        other = name.split(".")[1]
+        if other in TOP:
+            assert other in ("_version",) or (room, other) in LATE | {("magics", "nested")}, name
+            continue
+        if ROOMS.index(other) > ROOMS.index(room):
+            assert (room, other) in LATE, f"{path.name} imports {name}, which is above it"
+            assert not at_import, f"{path.name} imports {name} before it is needed"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in modules() if room_of(p) in ("wire", "trace", "ledger")],
+    ids=lambda p: str(p.relative_to(PACKAGE)),
+)
+def test_the_core_knows_no_world(path):
+    files = path.parent.name == "trace" and path.stem in ("journal", "readers")
+    for name, _ in imports(path):
+        top = name.split(".")[0]
+        assert top not in CORE_FORBIDDEN, f"{path.name} imports {name}"
+        assert files or top not in FILES, f"{path.name} imports {name}"
+
+
+def test_only_frames_imports_pandas_at_import():
+    for path in modules():
+        for name, at_import in imports(path):
+            if name.split(".")[0] == "pandas" and at_import:
+                assert room_of(path) == "frames", path
