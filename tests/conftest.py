@@ -1,0 +1,31 @@
+"""What every test stands on: nothing of the person who runs them."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_world(tmp_path_factory):
+    """No key, no settings and no history of whoever runs the tests."""
+    home = tmp_path_factory.mktemp("home")
+    patch = pytest.MonkeyPatch()
+    for name in [n for n in os.environ if n.startswith(("OPENAI_", "LETTA_", "STEER_"))]:
+        patch.delenv(name)
+    patch.setenv("HOME", str(home))
+    patch.setenv("IPYTHONDIR", str(home / "ipython"))
+    patch.setenv("JUPYTER_CONFIG_DIR", str(home / "jupyter"))
+    patch.setenv("JUPYTER_DATA_DIR", str(home / "jupyter-data"))
+    patch.setenv("JUPYTER_RUNTIME_DIR", str(home / "jupyter-runtime"))
+    patch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    patch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    yield
+    patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def _own_directory(tmp_path, monkeypatch):
+    """Journals and saved traces of a test stay in its own directory."""
+    monkeypatch.chdir(tmp_path)
