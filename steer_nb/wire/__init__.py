@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from steer_nb.wire.calls import describe_call
+from steer_nb.wire.cancelling import CANCELLED, cancelled_fields
 from steer_nb.wire.catalogue import FAMILIES, FAMILY, SERVER_EVENT_TYPES, TERMINAL_TYPES
 from steer_nb.wire.error_fields import ErrorFields, read_error
 from steer_nb.wire.event import PROBLEMS, Event
 from steer_nb.wire.events import decode
+from steer_nb.wire.filling import fill_stub
 from steer_nb.wire.jsonio import check_value, encode
 from steer_nb.wire.lanes import check_stream_id
+from steer_nb.wire.limits import MAX_IN_FLIGHT, MAX_STREAM_IDS
+from steer_nb.wire.requests import CREATE_FIELDS, response_create, response_steer
 from steer_nb.wire.steer_events import (
     ResponseSteerAcceptedEvent,
     ResponseSteerFailedEvent,
@@ -19,8 +24,12 @@ from steer_nb.wire.stub_kinds import STUB_KINDS, UNKNOWN_KIND, Field, StubKind, 
 from steer_nb.wire.stubs import stub_for, stub_key
 
 __all__ = [
+    "CANCELLED",
+    "CREATE_FIELDS",
     "FAMILIES",
     "FAMILY",
+    "MAX_IN_FLIGHT",
+    "MAX_STREAM_IDS",
     "PROBLEMS",
     "SERVER_EVENT_TYPES",
     "STUB_KINDS",
@@ -35,12 +44,17 @@ __all__ = [
     "SteerFailure",
     "SteerInfo",
     "StubKind",
+    "cancelled_fields",
     "check_stream_id",
     "check_value",
     "decode",
+    "describe_call",
     "encode",
+    "fill_stub",
     "kind_of",
     "read_error",
+    "response_create",
+    "response_steer",
     "stub_for",
     "stub_key",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from steer_nb.errors import InvalidInput
 
-__all__ = ["check_value", "encode", "loads", "shown"]
+__all__ = ["check_value", "encode", "json_text", "loads", "plain", "shown"]
 
 _DIGITS: Final = 4000  # Python refuses to turn longer numbers into int (and back) since 3.11
 
@@ -77,7 +77,7 @@ def encode(request: dict[str, Any]) -> str:
     Returns
     -------
     str
-        JSON without spaces, non-ASCII characters as they are.
+        JSON without spaces, other characters than ASCII as they are.
 
     Raises
     ------
@@ -89,8 +89,13 @@ def encode(request: dict[str, Any]) -> str:
     >>> encode({"type": "response.create", "input": "Olá"})
     '{"type":"response.create","input":"Olá"}'
     """
-    check_value(request, path="")
-    return json.dumps(request, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return json_text(request, path="")
+
+
+def json_text(value: object, path: str = "input") -> str:
+    """Write any JSON value as compact text; see `check_value` for what is refused."""
+    check_value(value, path)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def check_value(value: object, path: str = "input") -> None:
@@ -107,91 +112,76 @@ def check_value(value: object, path: str = "input") -> None:
     ------
     InvalidInput
         NaN or an infinity; a value that is no dict, list, str, number, bool or None; a key that
-        is no str; text with half a surrogate pair; a structure that contains itself or is
-        nested more than 200 deep.
+        is no str; text with half a surrogate pair; a number of thousands of digits; a structure
+        that contains itself or is nested more than 200 deep.
 
     Examples
     --------
     >>> check_value({"mean": [1.0, float("nan")]}, path="output")
     Traceback (most recent call last):
         ...
-    steer_nb.errors.InvalidInput: output.mean[1] is nan, which JSON cannot carry: give null (None) \
-or a number instead.
+    steer_nb.errors.InvalidInput: output.mean[1] is nan: JSON has no such number. Give None instead.
     """
-    _check(value, path, 0)
+    plain(value, path)
 
 
 _DEPTH: Final = 200
+_BITS: Final = 13_000  # a little under `_DIGITS`
 
 
-def _check(value: object, path: str, depth: int) -> None:
-    if value is None or value is True or value is False:
-        return
-    kind = type(value)
-    if kind is str:
-        _check_text(value, path)  # type: ignore[arg-type]
-    elif kind is int:
-        if abs(value) >= 10**_DIGITS:  # type: ignore[arg-type]
-            _refuse(path, value, f"has more than {_DIGITS} digits", "a shorter number or text")
-    elif kind is float:
-        if not math.isfinite(value):  # type: ignore[arg-type]
-            _refuse(
-                path,
-                value,
-                f"is {value}, which JSON cannot carry",
-                "null (None) or a number instead",
+def plain(value: object, path: str = "input", depth: int = 0) -> Any:
+    """Copy a JSON value into dicts and lists of its own, refusing what `check_value` refuses."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value, path)
+    if isinstance(value, int):
+        if value.bit_length() > _BITS:
+            raise _bad(
+                path, None, f"has more than {_DIGITS - 100} digits", "a shorter number, or text"
             )
-    elif kind is dict or kind is list or kind is tuple:
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _bad(path, value, f"is {float(value)}: JSON has no such number", "None instead")
+        return float(value)
+    if isinstance(value, dict | list | tuple):
         if depth >= _DEPTH:
-            _refuse(
+            fault = f"is nested more than {_DEPTH} deep, or contains itself"
+            raise _bad(path, None, fault, "a flatter value")
+        if isinstance(value, dict):
+            copy = {}
+            for key, inner in value.items():
+                if not isinstance(key, str):
+                    fault = f"has the key {shown(key)}, and JSON keys are text"
+                    raise _bad(path, key, fault, "str keys")
+                name = _text(key, f"a key of {path or 'the request'}")
+                copy[name] = plain(inner, f"{path}.{name}" if path else name, depth + 1)
+            return copy
+        return [plain(inner, f"{path}[{at}]", depth + 1) for at, inner in enumerate(value)]
+    fault = f"is a {type(value).__name__}, which JSON cannot say"
+    raise _bad(path, value, fault, "a dict, list, str, int, float, bool or None")
+
+
+def _text(text: str, path: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            half = f"\\u{ord(text[error.start]):04x}"
+            raise _bad(
                 path,
-                None,
-                f"is nested more than {_DEPTH} deep, or contains itself",
-                "a flatter value",
-            )
-        if kind is dict:
-            for key, inner in value.items():  # type: ignore[attr-defined]
-                if type(key) is not str:
-                    _refuse(
-                        path,
-                        key,
-                        f"has the key {shown(key)}, and JSON keys are text",
-                        "str keys",
-                    )
-                _check_text(key, f"a key of {path or 'the request'}")
-                _check(inner, f"{path}.{key}" if path else key, depth + 1)
-        else:
-            for index, inner in enumerate(value):  # type: ignore[arg-type]
-                _check(inner, f"{path}[{index}]", depth + 1)
-    else:
-        _refuse(
-            path,
-            value,
-            f"is a {kind.__name__}, which JSON cannot carry",
-            "a dict, list, str, int, float, bool or None",
-        )
+                text,
+                f"holds half a character ({half} at position {error.start}), "
+                "which cannot be sent as UTF-8",
+                "text without it, for example text.encode('utf-8', 'replace').decode()",
+            ) from None
+    return str.__str__(text)
 
 
-def _check_text(text: str, path: str) -> None:
-    if text.isascii():
-        return
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        half = f"\\u{ord(text[error.start]):04x}"
-        _refuse(
-            path,
-            text,
-            f"holds half a character ({half} at position {error.start}), "
-            "which cannot be sent as UTF-8",
-            "text without it, for example text.encode('utf-8', 'replace').decode()",
-        )
-
-
-def _refuse(path: str, value: object, fault: str, instead: str) -> None:
-    where = path or "the request"
-    msg = f"{where} {fault}: give {instead}."
-    raise InvalidInput(msg, field=path, value=value, rule=fault)
+def _bad(path: str, value: object, fault: str, instead: str) -> InvalidInput:
+    msg = f"{path or 'the request'} {fault}. Give {instead}."
+    return InvalidInput(msg, field=path, value=value, rule=fault)
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from steer_nb.wire.limits import CALL_ID_LIMIT, NAME_LIMIT, NAMESPACE_LIMIT, TEXT_LIMIT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,6 +19,7 @@ __all__ = ["STUB_KINDS", "UNKNOWN_KIND", "Field", "FieldKind", "StubKind", "kind
 
 FieldKind = Literal[
     "content",  # text, or a list of input_text, input_image, input_file parts
+    "json_text",  # text; other JSON values are written as text
     "text",
     "choice",
     "flag",
@@ -78,6 +81,8 @@ class StubKind:
         What fills it.
     title : str
         What a person calls it.
+    key_limit : int or None
+        The most characters its key may have.
     """
 
     type: str
@@ -86,16 +91,15 @@ class StubKind:
     call_types: tuple[str, ...]
     fields: tuple[Field, ...]
     title: str
+    key_limit: int | None = None
 
     def field(self, name: str) -> Field | None:
         """Look up one of its fields by the wire's name."""
         return next((field for field in self.fields if field.name == name), None)
 
 
-_MIB: Final = 1024 * 1024
-TEXT_LIMIT: Final = 10 * _MIB  # 10 485 760 characters
 _STATUS: Final = ("in_progress", "completed", "incomplete")
-_ID: Final = Field("id", "text", minor=True, limit=None, title="Item id")
+_ID: Final = Field("id", "text", minor=True, title="Item id")
 _ITEM_STATUS: Final = Field("status", "choice", minor=True, choices=_STATUS, title="Status")
 _CALLER: Final = Field("caller", "caller", minor=True, title="Caller")
 
@@ -107,13 +111,14 @@ _KINDS: Final = (
         call_types=("function_call",),
         fields=(
             Field("output", "content", required=True, title="Output", limit=TEXT_LIMIT),
-            Field("name", "text", minor=True, limit=128, title="Tool name"),
-            Field("namespace", "text", minor=True, limit=64, title="Namespace"),
+            Field("name", "text", minor=True, limit=NAME_LIMIT, title="Tool name"),
+            Field("namespace", "text", minor=True, limit=NAMESPACE_LIMIT, title="Namespace"),
             _ITEM_STATUS,
             _CALLER,
             _ID,
         ),
         title="Function result",
+        key_limit=CALL_ID_LIMIT,
     ),
     StubKind(
         type="custom_tool_call_output",
@@ -139,6 +144,7 @@ _KINDS: Final = (
             _ID,
         ),
         title="Computer screenshot",
+        key_limit=CALL_ID_LIMIT,
     ),
     StubKind(
         type="shell_call_output",
@@ -153,6 +159,7 @@ _KINDS: Final = (
             _ID,
         ),
         title="Shell output",
+        key_limit=CALL_ID_LIMIT,
     ),
     StubKind(
         type="apply_patch_call_output",
@@ -181,6 +188,7 @@ _KINDS: Final = (
             _ID,
         ),
         title="Tool search result",
+        key_limit=CALL_ID_LIMIT,
     ),
     StubKind(
         type="mcp_approval_response",
@@ -202,7 +210,7 @@ _KINDS: Final = (
         call_key="call_id",
         call_types=("local_shell_call",),
         fields=(
-            Field("output", "text", required=True, title="Output", limit=TEXT_LIMIT),
+            Field("output", "json_text", required=True, title="Output", limit=TEXT_LIMIT),
             _ITEM_STATUS,
         ),
         title="Local shell output",

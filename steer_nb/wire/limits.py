@@ -1,0 +1,32 @@
+"""Sizes that the service allows (1.3 and chapter 6). Characters, not bytes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "CALL_ID_LIMIT",
+    "FILE_DATA_LIMIT",
+    "IMAGE_URL_LIMIT",
+    "MAX_IN_FLIGHT",
+    "MAX_STREAM_IDS",
+    "NAMESPACE_LIMIT",
+    "NAME_LIMIT",
+    "STREAM_ID_LIMIT",
+    "TEXT_LIMIT",
+]
+
+TEXT_LIMIT: Final = 10_485_760
+"""Text of a tool result, of a content part, of stdout, of stderr, of a patch log."""
+IMAGE_URL_LIMIT: Final = 20_971_520
+"""URL of an image in a content part, data URLs included."""
+FILE_DATA_LIMIT: Final = 73_400_320
+"""Data of a file in a content part."""
+CALL_ID_LIMIT: Final = 64
+NAME_LIMIT: Final = 128
+NAMESPACE_LIMIT: Final = 64
+STREAM_ID_LIMIT: Final = 256
+MAX_STREAM_IDS: Final = 32
+"""Distinct lane names over the life of a connection; the default lane is not counted."""
+MAX_IN_FLIGHT: Final = 16
+"""Responses in flight on a connection. More are no error: they wait in the service's queue."""
