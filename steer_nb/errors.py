@@ -9,6 +9,7 @@
     ├── NothingToContinue                    no response waits for a continuation
     ├── RequiredInputOpen                    a continuation while something is still unanswered
     ├── UnknownLane, UnknownSession          no such name
+    ├── UnknownFrame, UnknownColumn          no table, or no column, of that name
     ├── ConnectionFailed                     no socket; knows `url`, `status`, `advice`
     │   └── AuthenticationFailed             the key was refused (HTTP 401 or 403)
     ├── InsecureKey                          a key would travel unencrypted
@@ -41,6 +42,8 @@ __all__ = [
     "SteerError",
     "ToolFailed",
     "TraceError",
+    "UnknownColumn",
+    "UnknownFrame",
     "UnknownLane",
     "UnknownSession",
     "WaitTimeout",
@@ -109,6 +112,18 @@ class UnknownLane(SteerError, KeyError):
 
 class UnknownSession(SteerError, KeyError):
     """No session of that name is open."""
+
+    __str__ = SteerError.__str__
+
+
+class UnknownFrame(SteerError, KeyError):
+    """No table of that name; the message names the nearest one, and all of them."""
+
+    __str__ = SteerError.__str__
+
+
+class UnknownColumn(SteerError, KeyError):
+    """A table has no column, or no group of columns, of that name."""
 
     __str__ = SteerError.__str__
 

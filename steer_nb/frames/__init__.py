@@ -1,1 +1,76 @@
-""".""" 
+"""A trace as pandas DataFrames: flat, typed, narrow, joinable.
+
+::
+
+    trace.frames.steers                                      # one DataFrame each
+    trace.frames.table("events", columns=EventCore + EventDelta)
+    trace.frames.wide()                                      # events with what they belong to
+
+This is the only room that needs pandas.
+"""
+
+from __future__ import annotations
+
+from steer_nb.frames.base import Frames
+from steer_nb.frames.columns import Column, Columns
+from steer_nb.frames.conform import conform
+from steer_nb.frames.schema import GROUPS, SCHEMA_VERSION, TABLES, Table
+from steer_nb.frames.schema_stream import (
+    EventCore,
+    EventDelta,
+    EventError,
+    EventRaw,
+    ItemContent,
+    ItemCore,
+    ItemTimes,
+    ResponseCore,
+    ResponseText,
+    ResponseTimes,
+    ResponseUsage,
+    UsageCore,
+)
+from steer_nb.frames.schema_turns import (
+    CallCore,
+    CallResult,
+    ConnectionCore,
+    LaneCore,
+    ProblemCore,
+    RequiredInputCore,
+    RequiredInputLetta,
+    SteerCore,
+    SteerTimes,
+    TraceCore,
+)
+
+__all__ = [
+    "GROUPS",
+    "SCHEMA_VERSION",
+    "TABLES",
+    "CallCore",
+    "CallResult",
+    "Column",
+    "Columns",
+    "ConnectionCore",
+    "EventCore",
+    "EventDelta",
+    "EventError",
+    "EventRaw",
+    "Frames",
+    "ItemContent",
+    "ItemCore",
+    "ItemTimes",
+    "LaneCore",
+    "ProblemCore",
+    "RequiredInputCore",
+    "RequiredInputLetta",
+    "ResponseCore",
+    "ResponseText",
+    "ResponseTimes",
+    "ResponseUsage",
+    "SteerCore",
+    "SteerTimes",
+    "Table",
+    "TraceCore",
+    "UsageCore",
+    "conform",
+]

@@ -1,0 +1,252 @@
+"""Rows of the tool_calls table: each call of a response, and the one result it got."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steer_nb.errors import InvalidInput
+from steer_nb.frames.arrays import json_text, strict_json
+from steer_nb.frames.results import client_result, server_result
+from steer_nb.wire import stub_for, stub_key
+
+if TYPE_CHECKING:
+    from steer_nb.frames.fold import Fold
+    from steer_nb.ledger import ItemState, RequestState, ResponseState
+
+__all__ = ["call_kind", "call_rows"]
+
+Row = dict[str, Any]
+
+_KINDS: Final = {
+    "function_call": "function",
+    "custom_tool_call": "custom",
+    "computer_call": "computer",
+    "shell_call": "shell",
+    "local_shell_call": "shell",
+    "apply_patch_call": "apply_patch",
+    "tool_search_call": "tool_search",
+    "mcp_call": "mcp",
+    "mcp_approval_request": "mcp_approval",
+    "web_search_call": "web_search",
+    "file_search_call": "file_search",
+    "code_interpreter_call": "code_interpreter",
+    "image_generation_call": "image_generation",
+}
+_ANSWER_KINDS: Final = {
+    "function_call_output": "function",
+    "custom_tool_call_output": "custom",
+    "computer_call_output": "computer",
+    "shell_call_output": "shell",
+    "local_shell_call_output": "shell",
+    "apply_patch_call_output": "apply_patch",
+    "tool_search_output": "tool_search",
+    "mcp_approval_response": "mcp_approval",
+}
+# Calls that name themselves by their own id; the others have a call_id.
+_BY_ID: Final = frozenset({"mcp_approval_request", "local_shell_call"})
+# What a call is made with, where that is an object: the fields that hold it.
+_OBJECTS: Final = ("arguments", "action", "actions", "operation", "queries")
+
+
+def call_kind(item_type: str) -> str | None:
+    """Say in a word of the table what an output item calls; None for an item that is no call."""
+    known = _KINDS.get(item_type)
+    return known or ("other" if item_type.endswith("_call") else None)
+
+
+class _Answers:
+    """What requests carried as results, by the response they continue and the call's key."""
+
+    def __init__(self, requests: list[RequestState]) -> None:
+        self._by_call: dict[tuple[str | None, str], tuple[RequestState, dict[str, Any]]] = {}
+        for request in requests:
+            if request.state in ("failed", "unsent"):
+                continue  # it never counted, so what it carried was no answer
+            for answer in request.answers:
+                try:
+                    key = stub_key(answer)
+                except InvalidInput:
+                    continue  # it names no call
+                call = (request.previous_response_id, key)
+                known = self._by_call.get(call)
+                if known is None or known[0].state == "unknown":
+                    self._by_call[call] = (request, answer)
+
+    def take(self, response: ResponseState, key: str) -> tuple[RequestState, dict[str, Any]] | None:
+        """The answer to one call of a response; each is taken once."""
+        found = self._by_call.pop((response.id, key), None)
+        if found is not None:
+            return found
+        # Without a chain on the service's side a request repeats the whole conversation, and says
+        # only by the call's id what it answers.
+        whole = self._by_call.get((None, key))
+        if whole is None or whole[0].lane is not response.lane:
+            return None
+        after = whole[0].sent.seq > response.started.seq
+        return self._by_call.pop((None, key)) if after else None
+
+    def rest(self) -> list[tuple[str | None, str, RequestState, dict[str, Any]]]:
+        """Answers to calls that this trace does not hold."""
+        return [(parent, key, *found) for (parent, key), found in self._by_call.items()]
+
+
+def call_rows(fold: Fold) -> list[Row]:
+    """One row for each call, by response and place; then answers to calls that were not seen."""
+    ledger = fold.ledger
+    answers = _Answers(list(ledger.requests.values()))
+    rows: list[Row] = []
+    for response in ledger.responses.values():
+        memo = fold.memo[response.id]
+        fixed: list[tuple[ItemState, Row]] | None = memo.get("calls")
+        if fixed is None:
+            fixed = memo["calls"] = [
+                (item, _call(fold, response, item))
+                for _, item in sorted(response.items.items())
+                if call_kind(item.type) is not None
+            ]
+        for item, call in fixed:
+            found = answers.take(response, call["call_key"])
+            if found is not None:
+                rows.append({**call, "owner": "client", **_answer(response, item, call, found)})
+            elif call["owner"] == "client":
+                rows.append({**call, "requested_s": _done_s(item), "result_kind": "none"})
+            else:
+                rows.append({**call, **_outcome(response, item)})
+    rows.extend(_orphan(fold, *found) for found in answers.rest())
+    return rows
+
+
+def call_key(item: ItemState) -> str:
+    """Say what identifies a call within its response."""
+    own = item.id or f"#{item.output_index}"
+    return own if item.type in _BY_ID else item.call_id or own
+
+
+def _call(fold: Fold, response: ResponseState, item: ItemState) -> Row:
+    key = call_key(item)
+    text, as_json, valid = _arguments(item)
+    ours = key in response.required
+    if not ours and _output_of(response, item) is None:
+        ours = stub_for(item.data) is not None
+    return {
+        "response_id": response.id,
+        "call_key": key,
+        "trace_id": fold.trace_id,
+        "lane_id": fold.lane_id_of(response),
+        "item_id": item.id,
+        "kind": call_kind(item.type),
+        "owner": "client" if ours else "server",
+        "name": item.name,
+        "server_label": _word(item.data.get("server_label")),
+        "arguments_text": text,
+        "arguments_json": as_json,
+        "arguments_valid": valid,
+        "orphan": False,
+    }
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _arguments(item: ItemState) -> tuple[str | None, str | None, bool | None]:
+    """What a call is made with: as text, as JSON, and whether the text is JSON."""
+    data = item.data
+    if item.type == "custom_tool_call":
+        return item.arguments or _word(data.get("input")), None, None
+    if item.type == "code_interpreter_call":
+        return item.joined("code") or _word(data.get("code")), None, None
+    if item.type == "image_generation_call":
+        return _word(data.get("revised_prompt")), None, None
+    text = item.arguments or _word(data.get("arguments"))
+    if text is not None:
+        if item.source == "added" and item.type != "mcp_approval_request":
+            return text, None, None  # still being written
+        valid = strict_json(text)
+        return text, text if valid else None, valid
+    held = {name: data[name] for name in _OBJECTS if data.get(name)}
+    if held:
+        value = next(iter(held.values())) if len(held) == 1 else held
+        written = json_text(value)
+        return written, written, written is not None
+    return item.joined("command") or None, None, None
+
+
+def _answer(
+    response: ResponseState, item: ItemState, call: Row, found: tuple[RequestState, dict[str, Any]]
+) -> Row:
+    """The result that a request carried."""
+    state = response.required.get(call["call_key"])
+    request, answer = found
+    kind, text = client_result(answer, state)
+    by = None if state is None else state.filled_by
+    requested = _done_s(item)
+    return {
+        "requested_s": requested,
+        "answered_s": request.sent.t,
+        "wait_s": _minus(request.sent.t, requested),
+        "result_text": text,
+        "result_kind": kind,
+        "answered_in_response_id": request.response_id,
+        "answered_by": by if by in ("user", "code", "policy") else "unknown",
+    }
+
+
+def _done_s(item: ItemState) -> float | None:
+    return None if item.done is None else item.done.t
+
+
+def _outcome(response: ResponseState, item: ItemState) -> Row:
+    """The result of a call that the service runs."""
+    output = _output_of(response, item)
+    kind, text = server_result(item.data, None if output is None else output.data)
+    last = item if output is None else output
+    requested = None if item.added is None else item.added.t
+    answered = None if kind == "none" else _done_s(last)
+    return {
+        "requested_s": requested,
+        "answered_s": answered,
+        "wait_s": _minus(answered, requested),
+        "result_text": text,
+        "result_kind": kind,
+    }
+
+
+def _output_of(response: ResponseState, call: ItemState) -> ItemState | None:
+    """The output item with which the service itself answers a call in the same response."""
+    if call.call_id is None:
+        return None
+    for item in response.items.values():
+        if item.call_id == call.call_id and item.type.endswith("_output"):
+            return item
+    return None
+
+
+def _orphan(
+    fold: Fold, parent: str | None, key: str, request: RequestState, answer: dict[str, Any]
+) -> Row:
+    kind, text = client_result(answer, None)
+    return {
+        "response_id": parent,
+        "call_key": key,
+        "trace_id": fold.trace_id,
+        "lane_id": fold.lane_id(request.connection, request.lane.stream_id),
+        "item_id": None,
+        "kind": _ANSWER_KINDS.get(str(answer.get("type")), "other"),
+        "owner": "client",
+        "name": _word(answer.get("name")),
+        "server_label": None,
+        "arguments_text": None,
+        "arguments_json": None,
+        "arguments_valid": None,
+        "orphan": True,
+        "answered_s": request.sent.t,
+        "result_text": text,
+        "result_kind": kind,
+        "answered_in_response_id": request.response_id,
+        "answered_by": "unknown",
+    }
+
+
+def _minus(end: float | None, start: float | None) -> float | None:
+    return None if end is None or start is None else end - start

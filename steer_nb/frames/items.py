@@ -1,0 +1,68 @@
+"""Rows of the items table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.frames.arrays import json_text
+from steer_nb.frames.responses import seconds
+
+if TYPE_CHECKING:
+    from steer_nb.frames.fold import Fold
+    from steer_nb.ledger import ItemState, ResponseState
+
+__all__ = ["item_rows"]
+
+Row = dict[str, Any]
+
+
+def item_rows(fold: Fold) -> list[Row]:
+    """One row for each output item, by response and place."""
+    rows: list[Row] = []
+    for response in fold.ledger.responses.values():
+        memo = fold.memo[response.id]
+        found: list[Row] | None = memo.get("items")
+        if found is None:
+            found = memo["items"] = [
+                _row(fold, response, response.items[index]) for index in sorted(response.items)
+            ]
+        rows.extend(found)
+    return rows
+
+
+def _row(fold: Fold, response: ResponseState, item: ItemState) -> Row:
+    data = item.data
+    return {
+        "response_id": response.id,
+        "output_index": item.output_index,
+        "trace_id": fold.trace_id,
+        "lane_id": fold.lane_id_of(response),
+        "item_id": item.id,
+        "type": item.type or None,
+        "role": word(data, "role"),
+        "status": item.status,
+        "phase": word(data, "phase"),
+        "name": item.name,
+        "call_id": item.call_id,
+        "text": item.text if _has(item, "text") else None,
+        "summary_text": item.summary_text if _has(item, "summary") else None,
+        "n_deltas": item.n_deltas,
+        "n_annotations": item.n_annotations,
+        "added_s": None if item.added is None else item.added.t,
+        "done_s": None if item.done is None else item.done.t,
+        "duration_s": seconds(item.added, item.done),
+        "source": item.source,
+        "bytes": fold.item_bytes[response.id, item.output_index],
+        "encrypted": isinstance(data.get("encrypted_content"), str),
+        "content_json": json_text(data) if data else None,
+    }
+
+
+def _has(item: ItemState, channel: str) -> bool:
+    return any(key[0] == channel for key in item.parts)
+
+
+def word(data: dict[str, Any], name: str) -> str | None:
+    """Return a field of an item, if it is text."""
+    value = data.get(name)
+    return value if isinstance(value, str) else None

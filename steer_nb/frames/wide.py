@@ -1,0 +1,53 @@
+"""The events joined with what they belong to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steer_nb.frames.schema import TABLES, resolve
+from steer_nb.frames.schema_stream import EventCore, EventDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from steer_nb.frames.columns import Columns
+
+__all__ = ["wide_of"]
+
+# Columns taken from each table, under names that say where they are from.
+_LANE: Final = {"stream_id": "stream_id"}
+_RESPONSE: Final = {
+    "previous_response_id": "previous_response_id",
+    "root_response_id": "root_response_id",
+    "depth": "response_depth",
+    "origin": "response_origin",
+    "model": "response_model",
+    "status": "response_status",
+}
+_ITEM: Final = {
+    "type": "item_type",
+    "role": "item_role",
+    "name": "item_name",
+    "call_id": "call_id",
+}
+
+
+def wide_of(get: Callable[[str, Columns], pd.DataFrame]) -> pd.DataFrame:
+    """Join lanes, responses and items to the events.
+
+    Parameters
+    ----------
+    get : callable
+        Gives a table by name, with those columns.
+    """
+    frame = get("events", EventCore + EventDelta)
+    for table, keys, names in (
+        ("lanes", ("lane_id",), _LANE),
+        ("responses", ("response_id",), _RESPONSE),
+        ("items", ("response_id", "output_index"), _ITEM),
+    ):
+        more = get(table, resolve(TABLES[table], (*keys, *names))).rename(columns=names)
+        frame = frame.merge(more, on=list(keys), how="left")
+    return frame
