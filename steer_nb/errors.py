@@ -18,6 +18,7 @@
     ├── ToolFailed                           a tool could not be set up or run
     ├── TraceError                           a trace file cannot be read; knows `path`, `line`
     ├── ScenarioError                        a simulator scenario is wrong
+    ├── SimulatorFailed                      the simulator could not start
     ├── NestedLoopRefused                    nested event loops would break this kernel
     └── WaitTimeout (also a TimeoutError)    waiting took longer than asked
 
@@ -39,6 +40,7 @@ __all__ = [
     "RequiredInputOpen",
     "ScenarioError",
     "ServerRefused",
+    "SimulatorFailed",
     "SteerError",
     "ToolFailed",
     "TraceError",
@@ -210,6 +212,10 @@ class TraceError(SteerError):
 
 class ScenarioError(SteerError):
     """A simulator scenario is unknown or wrong."""
+
+
+class SimulatorFailed(SteerError):
+    """The simulator could not start: its port is taken, or its address is not this machine's."""
 
 
 class NestedLoopRefused(SteerError):

@@ -1,1 +1,83 @@
-""".""" 
+"""A real WebSocket server on this machine that speaks the Responses dialect, without a model.
+
+Scenarios are scripts: generators that yield what the model does, step by step.
+
+Examples
+--------
+>>> from steer_nb.simulator import Say, Simulator, Think, scenario
+>>> @scenario("parrot", "Says what you say.")
+... def parrot(turn):
+...     yield Think("A parrot thinks first.")
+...     yield Say(turn.prompt)
+>>> with Simulator(parrot, speed=0) as simulator:
+...     simulator.scenario.name
+'parrot'
+"""
+
+from __future__ import annotations
+
+from steer_nb.simulator.calls import (
+    AskApproval,
+    CallApplyPatch,
+    CallComputer,
+    CallCustom,
+    CallFunction,
+    CallShell,
+    SearchTools,
+)
+from steer_nb.simulator.embedded import Simulator, list_scenarios, serve_forever
+from steer_nb.simulator.options import Options, list_options
+from steer_nb.simulator.pace import Clock
+from steer_nb.simulator.scenario import Scenario, load_scenario, scenario
+from steer_nb.simulator.scenarios import SCENARIOS
+from steer_nb.simulator.steps import (
+    AwaitSteer,
+    Disconnect,
+    ErrorEvent,
+    Fail,
+    FailSuccessor,
+    Incomplete,
+    Pause,
+    Refuse,
+    RefuseSteers,
+    Reject,
+    Say,
+    Step,
+    Think,
+)
+from steer_nb.simulator.turn import Result, Turn
+
+__all__ = [
+    "SCENARIOS",
+    "AskApproval",
+    "AwaitSteer",
+    "CallApplyPatch",
+    "CallComputer",
+    "CallCustom",
+    "CallFunction",
+    "CallShell",
+    "Clock",
+    "Disconnect",
+    "ErrorEvent",
+    "Fail",
+    "FailSuccessor",
+    "Incomplete",
+    "Options",
+    "Pause",
+    "Refuse",
+    "RefuseSteers",
+    "Reject",
+    "Result",
+    "Say",
+    "Scenario",
+    "SearchTools",
+    "Simulator",
+    "Step",
+    "Think",
+    "Turn",
+    "list_options",
+    "list_scenarios",
+    "load_scenario",
+    "scenario",
+    "serve_forever",
+]

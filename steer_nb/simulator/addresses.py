@@ -1,0 +1,70 @@
+"""Where a simulator listens, and how that is written."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from steer_nb.errors import InvalidInput
+
+__all__ = ["base_url", "check_host", "url_host", "websocket_url"]
+
+
+def check_host(host: str, *, allow_remote: bool = False) -> str:
+    """Refuse an address that other machines can reach, unless told otherwise.
+
+    Raises
+    ------
+    InvalidInput
+        The address is no loopback address.
+
+    Examples
+    --------
+    >>> check_host("127.0.0.1")
+    '127.0.0.1'
+    """
+    if allow_remote or host == "localhost":
+        return host
+    try:
+        loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        msg = (
+            f"The simulator would listen on {host!r}, where other machines can reach it: "
+            "use 127.0.0.1, or say allow_remote=True if that is what you want."
+        )
+        raise InvalidInput(msg, field="host", value=host, rule="a loopback address")
+    return host
+
+
+def url_host(host: str) -> str:
+    """Write a host as URLs do: IPv6 addresses in brackets.
+
+    Examples
+    --------
+    >>> url_host("::1")
+    '[::1]'
+    """
+    return f"[{host}]" if ":" in host else host
+
+
+def base_url(host: str, port: int) -> str:
+    """Write the address as an OpenAI client's ``base_url``.
+
+    Examples
+    --------
+    >>> base_url("127.0.0.1", 8080)
+    'http://127.0.0.1:8080/v1'
+    """
+    return f"http://{url_host(host)}:{port}/v1"
+
+
+def websocket_url(base: str) -> str:
+    """Give the WebSocket address that belongs to a base URL, by the SDK's rule (1.1).
+
+    Examples
+    --------
+    >>> websocket_url("http://127.0.0.1:8080/v1")
+    'ws://127.0.0.1:8080/v1/responses'
+    """
+    return "ws" + base.removeprefix("http").rstrip("/") + "/responses"

@@ -1,0 +1,145 @@
+"""What the server knows about its responses: who continues whom, what is asked, what is queued.
+
+`Record` is one response. `Store` finds a record by `previous_response_id`: the connection-local
+cache (each lane's latest response, 2.3), else the process-wide store of what was created with
+``store`` true.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steer_nb.simulator.connection import Connection
+    from steer_nb.simulator.lane import Lane
+
+__all__ = ["LIVE", "Record", "Steer", "Store"]
+
+LIVE = frozenset({"in_progress"})
+
+
+@dataclass(eq=False)
+class Steer:
+    """One accepted submission and how it fared; `entry` is its line in the account."""
+
+    id: str
+    parent: Record
+    input: Any
+    messages: list[dict[str, Any]]
+    entry: dict[str, Any]
+    pending_sent: bool = False
+    acknowledged: bool = False
+
+
+@dataclass(eq=False)
+class Record:
+    """One response, from creation on.
+
+    Attributes
+    ----------
+    settings : dict
+        The create's fields that an automatic successor inherits.
+    given : list of dict
+        The input items of this response, steering input included.
+    open_calls : dict
+        Every client-owned call of the chain that has no result yet, by key.
+    queued : list of Steer
+        Accepted steers that no successor has taken.
+    """
+
+    id: str
+    lane: Lane
+    settings: dict[str, Any]
+    parent: Record | None
+    given: list[dict[str, Any]]
+    created_at: float
+    seed: str
+    origin: str = "create"
+    applied: list[Steer] = field(default_factory=list)
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    answered: dict[str, dict[str, Any]] = field(default_factory=dict)
+    carried: dict[str, dict[str, Any]] = field(default_factory=dict)
+    output: list[dict[str, Any]] = field(default_factory=list)
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    status: str = "in_progress"
+    completed_at: float | None = None
+    error: dict[str, Any] | None = None
+    incomplete_reason: str | None = None
+    sequence: int = 0
+    queued: list[Steer] = field(default_factory=list)
+    n_steers: int = 0
+    continued: bool = False
+    successor_due: bool = False
+    refuse_steers: tuple[str, str | None] | None = None
+    fail_successor: str | None = None
+    cached: bool = False
+    context_tokens: int = 0
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+    random: Random = field(init=False)
+    padding: Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.random = Random(f"{self.seed}/{self.id}")  # noqa: S311 - a script, no secret
+        self.padding = Random(f"{self.seed}/{self.id}/padding")  # noqa: S311
+
+    @property
+    def connection(self) -> Connection:
+        """The connection that runs it."""
+        return self.lane.connection
+
+    @property
+    def live(self) -> bool:
+        """Whether it is still being written."""
+        return self.status in LIVE
+
+    @property
+    def open_calls(self) -> dict[str, dict[str, Any]]:
+        """Client-owned calls without a result: inherited ones, then its own."""
+        return {**self.carried, **self.calls}
+
+    def required(self, *, async_blocks: bool) -> list[dict[str, Any]]:
+        """Calls that a continuation has to answer, in the order they were made."""
+        return [call for call in self.open_calls.values() if async_blocks or not call.get("async")]
+
+    def ancestors(self) -> Iterable[Record]:
+        """Everything before it in the conversation, oldest first."""
+        line: list[Record] = []
+        record = self.parent
+        while record is not None:
+            line.append(record)
+            record = record.parent
+        return reversed(line)
+
+    def history(self) -> list[dict[str, Any]]:
+        """Items of the conversation before this response's own input, oldest first."""
+        return [item for one in self.ancestors() for item in (*one.given, *one.output)]
+
+
+class Store:
+    """Responses that outlive their connection (``store`` true), the oldest dropped first.
+
+    Examples
+    --------
+    >>> Store(2).get("resp_unknown") is None
+    True
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._records: OrderedDict[str, Record] = OrderedDict()
+
+    def put(self, record: Record) -> None:
+        """Keep a response that has ended."""
+        self._records[record.id] = record
+        while len(self._records) > self._limit:
+            self._records.popitem(last=False)
+
+    def get(self, response_id: str) -> Record | None:
+        """Look one up."""
+        return self._records.get(response_id)

@@ -1,0 +1,359 @@
+"""One response after another: reads what a create asks, plays its script, ends it."""
+
+from __future__ import annotations
+
+import logging
+import string
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.simulator import steps
+from steer_nb.simulator.chain import Record
+from steer_nb.simulator.envelope import response_object, usage_of
+from steer_nb.simulator.lane import Create
+from steer_nb.simulator.refusals import Refusal, not_found
+from steer_nb.simulator.requests import check_create, to_items
+from steer_nb.simulator.required import calls_in, match_results
+from steer_nb.simulator.turn import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steer_nb.simulator.connection import Connection
+    from steer_nb.simulator.lane import Lane, Successor
+    from steer_nb.simulator.pace import Pace
+    from steer_nb.simulator.steps import Step
+
+__all__ = ["Engine"]
+
+logger = logging.getLogger("steer_nb.simulator")
+
+# What a request says for itself alone; everything else is inherited by an automatic successor.
+_OWN = frozenset({"type", "input", "previous_response_id", "stream_id", "generate", "stream"})
+
+
+class Engine:
+    """Runs the jobs of one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._options = connection.options
+        self._account = connection.account
+
+    async def run(self, lane: Lane, job: Create | Successor) -> None:
+        """Run a create or an automatic successor to its end."""
+        if isinstance(job, Create):
+            await self._create(lane, job)
+        else:
+            await self._succeed(lane, job.parent)
+
+    # Explicit creates
+
+    async def _create(self, lane: Lane, job: Create) -> None:
+        body = job.body
+        previous = body.get("previous_response_id")
+        try:
+            check_create(body, self._options)
+            parent = self._parent(lane, previous)
+            items = to_items(body.get("input"))
+            record = self._record(lane, body, parent, items)
+            script, first = self._open(record, items)
+        except Refusal as refusal:
+            self._refuse(lane, job, refusal)
+            return
+        self._account.update(job.entry, state="started", response_id=record.id)
+        if record.origin == "warmup":
+            self._warm_up(record)
+        else:
+            await self._play(record, script, first)
+        self._account.update(job.entry, state=record.status)
+
+    def _parent(self, lane: Lane, response_id: str | None) -> Record | None:
+        if response_id is None:
+            return None
+        parent = self._connection.find(response_id)
+        if parent is None:
+            raise not_found(response_id)
+        own = parent.connection is self._connection
+        if (
+            own
+            and parent.queued
+            and parent.lane is not lane
+            and self._options.wrong_lane == "error"
+        ):
+            msg = (
+                f"Response '{response_id}' has steering input that waits for its results: "
+                "continue it on its own lane."
+            )
+            raise Refusal(msg, param="stream_id")
+        return parent
+
+    def _record(
+        self, lane: Lane, body: dict[str, Any], parent: Record | None, items: list[dict[str, Any]]
+    ) -> Record:
+        warm = body.get("generate") is False or bool(
+            (body.get("prompt_cache_options") or {}).get("prewarm")
+        )
+        carried = {} if parent is None else parent.open_calls
+        results, still_open = match_results(
+            items,
+            carried,
+            must_answer=not warm,
+            async_blocks=self._options.async_calls == "block",
+        )
+        settings = {name: value for name, value in body.items() if name not in _OWN}
+        if settings.get("model") is None:
+            settings["model"] = self._options.default_model
+        record = self._new(lane, settings, parent, "warmup" if warm else "create")
+        answerable = {**carried, **calls_in(items)}
+        record.results = results
+        record.answered = {key: answerable[key] for key in results}
+        record.carried = still_open
+        if parent is not None and not warm and parent.lane is lane and not parent.successor_due:
+            # 5.4, rule 8: queued steering input goes in front, in the order of submission
+            record.applied = list(parent.queued)
+        steered = [message for steer in record.applied for message in steer.messages]
+        record.given = [*steered, *items]
+        return record
+
+    def _refuse(self, lane: Lane, job: Create, refusal: Refusal) -> None:
+        previous = job.body.get("previous_response_id")
+        self._account.update(
+            job.entry, state="refused", error=refusal.code, error_message=refusal.message
+        )
+        self._connection.write(refusal.event(lane.stream_id))
+        parent = self._connection.responses.get(previous) if isinstance(previous, str) else None
+        if parent is None or parent.lane is not lane:
+            return
+        if lane.cached is parent:
+            lane.cached = None  # 2.3: an error on the same lane evicts what it referred to
+        if parent.queued and not parent.live and not parent.successor_due:
+            # 5.8 g: kept for a retry, unless nothing can continue the parent any more
+            lost = self._connection.find(parent.id) is None
+            if lost or self._options.missing_output == "fail":
+                self._connection.steering.fail(parent)
+            else:
+                self._connection.steering.arrange(parent)
+
+    # Automatic successors
+
+    async def _succeed(self, lane: Lane, parent: Record) -> None:
+        record = self._new(lane, dict(parent.settings), parent, "successor")
+        record.applied = list(parent.queued)
+        record.given = [message for steer in record.applied for message in steer.messages]
+        record.carried = parent.open_calls
+        try:
+            script, first = self._open(record, [])
+        except Refusal as refusal:
+            self._connection.steering.fail(parent, refusal.message)
+            return
+        await self._play(record, script, first)
+
+    # Every response
+
+    def _new(
+        self, lane: Lane, settings: dict[str, Any], parent: Record | None, origin: str
+    ) -> Record:
+        connection = self._connection
+        place = "" if lane.stream_id is None else lane.stream_id
+        index = lane.next_index()
+        return Record(
+            id=connection.ids.make("resp", connection.number, place, index),
+            lane=lane,
+            settings=settings,
+            parent=parent,
+            given=[],
+            created_at=connection.service.stamp(index),
+            seed=str(connection.ids.seed),
+            origin=origin,
+            cached=parent is not None
+            and any(one.cached is parent for one in connection.lanes.values()),
+        )
+
+    def _open(
+        self, record: Record, items: list[dict[str, Any]]
+    ) -> tuple[Iterator[Step], Step | Exception | None]:
+        """Start the script, which may still refuse the request."""
+        if record.origin == "warmup":
+            return iter(()), None
+        script = self._connection.service.scenario(Turn(record, items))
+        first = _next(script)
+        if isinstance(first, steps.Reject):
+            raise Refusal(
+                first.message,
+                code=first.code,
+                status=first.status,
+                type=first.type,
+                param=first.param,
+            )
+        return script, first
+
+    def _begin(self, record: Record) -> None:
+        """Write `response.created`, which commits the steers that the response carries."""
+        connection = self._connection
+        lane = record.lane
+        connection.responses[record.id] = record
+        lane.latest = record
+        lane.cached = None
+        connection.emit(record, "response.created", response=response_object(record))
+        parent = record.parent
+        if parent is None or record.origin == "warmup":
+            return
+        if parent.lane is lane:
+            parent.continued = True
+            connection.steering.commit(parent, record)
+        if record.origin == "successor" or record.results or record.applied:
+            self._account.add(
+                "successor" if record.origin == "successor" else "continuation",
+                connection=connection.number,
+                lane=lane.stream_id,
+                previous_response_id=parent.id,
+                response_id=record.id,
+                results=list(record.results.values()),
+                steers=[steer.id for steer in record.applied],
+            )
+
+    def _warm_up(self, record: Record) -> None:
+        """`generate: false`: created and completed, no output (2.2)."""
+        self._begin(record)
+        self._finish(record, "completed")
+
+    async def _play(
+        self, record: Record, script: Iterator[Step], step: Step | Exception | None
+    ) -> None:
+        connection = self._connection
+        pace = connection.service.pace()
+        self._begin(record)
+        connection.emit(record, "response.in_progress", response=response_object(record))
+        while step is not None:
+            await pace.breathe()
+            if isinstance(step, steps.Item):
+                if record.queued and self._may_cut(record):
+                    break
+                await self._item(record, step, pace)
+            elif isinstance(step, Exception):
+                logger.warning("scenario failed", exc_info=step)
+                msg = f"The scenario failed: {type(step).__name__}: {step}"
+                self._finish(record, "failed", error=_error("server_error", msg))
+                return
+            elif await self._control(record, step, pace):
+                return
+            step = _next(script)
+        if step is None or record.calls:
+            self._finish(record, "completed")
+        else:
+            self._finish(record, "incomplete", reason="steered")
+
+    def _may_cut(self, record: Record) -> bool:
+        # Calls of one response belong together: once one is made, the rest is still made, unless
+        # an option says otherwise. Such a parent ends completed (5.4, rule 7).
+        return not record.calls or self._options.cut_between_calls
+
+    async def _item(self, record: Record, step: steps.Item, pace: Pace) -> None:
+        place = steps.Place(
+            ids=self._connection.ids,
+            response_id=record.id,
+            output_index=len(record.output),
+            random=record.random,
+            include=frozenset(record.settings.get("include") or ()),
+        )
+        padded = (record.settings.get("stream_options") or {}).get("include_obfuscation", True)
+        playing = step.play(place)
+        while True:
+            try:
+                event, seconds = next(playing)
+            except StopIteration as end:
+                item: dict[str, Any] = end.value
+                break
+            if padded and isinstance(event.get("delta"), str):
+                event["obfuscation"] = _padding(record)
+            self._connection.emit(record, **event)
+            await pace.wait(seconds)
+            await self._connection.room()
+        record.output.append(item)
+        record.calls |= calls_in([item])
+
+    async def _control(self, record: Record, step: Step, pace: Pace) -> bool:
+        """Do what a step without an item says; True when it ended the response."""
+        connection = self._connection
+        match step:
+            case steps.Pause(seconds):
+                await pace.listen(record.heard, seconds)
+            case steps.AwaitSteer(seconds):
+                if not record.queued:
+                    record.heard.clear()
+                    await pace.listen(record.heard, seconds, real=True)
+            case steps.RefuseSteers(code, message):
+                record.refuse_steers = None if code is None else (code, message)
+            case steps.FailSuccessor(message):
+                record.fail_successor = message
+            case steps.Fail(code, message):
+                self._finish(record, "failed", error=_error(code, message))
+                return True
+            case steps.Incomplete(reason):
+                self._finish(record, "incomplete", reason=reason)
+                return True
+            case steps.ErrorEvent(code, message, status, kind):
+                record.status = "failed"
+                refusal = Refusal(message, code=code, status=status, type=kind)
+                connection.write(refusal.event(record.lane.stream_id))
+                return True
+            case steps.Disconnect(code, reason):
+                await connection.close(code, reason)
+                return True
+            case _:
+                msg = f"a scenario cannot yield {step!r} here"
+                self._finish(record, "failed", error=_error("server_error", msg))
+                return True
+        return False
+
+    def _finish(
+        self,
+        record: Record,
+        status: str,
+        *,
+        reason: str | None = None,
+        error: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the terminal event and decide what follows."""
+        connection = self._connection
+        record.status = status
+        record.incomplete_reason = reason
+        record.error = error
+        if status == "completed":
+            record.completed_at = connection.service.stamp(record.lane.n_responses)
+        if status != "failed":
+            record.lane.cached = record
+            if record.settings.get("store") is not False:
+                connection.service.store.put(record)
+        final = response_object(record, usage=usage_of(record))
+        connection.emit(record, f"response.{status}", response=final)
+        if self._options.done_event:
+            connection.emit(record, "response.done", response=final)
+        self._account.add(
+            "response",
+            connection=connection.number,
+            lane=record.lane.stream_id,
+            response_id=record.id,
+            status=status,
+            reason=reason,
+        )
+        connection.steering.settle(record)
+
+
+def _next(script: Iterator[Step]) -> Step | Exception | None:
+    """Give the next step, None at the end, or the script's own exception."""
+    try:
+        return next(script)
+    except StopIteration:
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever a script raises fails its response
+        return error
+
+
+def _error(code: str, message: str) -> dict[str, Any]:
+    return {"code": code, "message": message}
+
+
+def _padding(record: Record) -> str:
+    letters = string.ascii_letters + string.digits
+    return "".join(record.padding.choices(letters, k=record.padding.randint(2, 16)))

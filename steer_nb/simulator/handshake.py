@@ -1,0 +1,92 @@
+"""The HTTP side of a connection: who may upgrade, and what the others are told (1.1).
+
+Refusals are ordinary HTTP statuses with the service's JSON error body.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from websockets.datastructures import Headers
+from websockets.http11 import Response
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+    from websockets.http11 import Request
+
+__all__ = ["PATH", "check"]
+
+PATH = "/v1/responses"
+
+
+def check(request: Request, api_key: str | None) -> Response | None:
+    """Give the HTTP answer to a request that must not upgrade; None where it may.
+
+    403 for anything that a browser page started: its `Origin` says so, and no page has business
+    with a simulator on this machine. 404 for another path, 426 without an upgrade, 401 for a wrong
+    key.
+    """
+    headers = request.headers
+    if "Origin" in headers:
+        return _answer(
+            403,
+            "Forbidden",
+            "Requests from browser pages are refused.",
+            code="origin_not_allowed",
+        )
+    path = urlsplit(request.path).path.rstrip("/")
+    if path != PATH:
+        message = f"Invalid URL ({getattr(request, 'method', 'GET')} {path or '/'})"
+        return _answer(404, "Not Found", f"{message}. This server has {PATH} only.")
+    if "websocket" not in ",".join(headers.get_all("Upgrade")).lower():
+        return _answer(
+            426,
+            "Upgrade Required",
+            f"{PATH} speaks WebSocket only: connect to it with a WebSocket client.",
+            code="upgrade_required",
+            Upgrade="websocket",
+            Connection="Upgrade",
+        )
+    if api_key is not None and not _authorized(headers, api_key):
+        return _answer(
+            401,
+            "Unauthorized",
+            "Incorrect API key provided.",
+            code="invalid_api_key",
+        )
+    return None
+
+
+def process(api_key: str | None) -> Any:
+    """Make the hook that `websockets` calls before it upgrades."""
+
+    def process_request(connection: ServerConnection, request: Request) -> Response | None:  # noqa: ARG001
+        return check(request, api_key)
+
+    return process_request
+
+
+def _authorized(headers: Headers, api_key: str) -> bool:
+    given = headers.get_all("Authorization")
+    if len(given) != 1:
+        return False
+    scheme, _, token = given[0].partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(
+        token.strip().encode("utf-8", "surrogateescape"), api_key.encode()
+    )
+
+
+def _answer(
+    status: int, phrase: str, message: str, *, code: str | None = None, **more: str
+) -> Response:
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    body = json.dumps({"error": error}).encode()
+    headers = Headers(
+        {"Content-Type": "application/json", "Content-Length": str(len(body)), **more}
+    )
+    if "Connection" not in headers:
+        headers["Connection"] = "close"
+    return Response(status, phrase, headers, body)

@@ -1,0 +1,156 @@
+"""What a simulator can be told to do differently, in one place.
+
+The questions that OpenAI's documents leave open (chapter 5.8 of the protocol notes, letters a to j)
+are options here, each with the documented or likeliest answer as its default. A client should bear
+every setting.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from steer_nb.errors import InvalidInput
+
+__all__ = ["DEFAULT_MODEL", "OptionInfo", "Options", "list_options"]
+
+DEFAULT_MODEL = "gpt-6-astra"
+
+
+def _option(default: Any, help: str, question: str = "") -> Any:  # noqa: A002 - the word people know
+    return field(default=default, metadata={"help": help, "question": question})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Limits and open questions of one simulator.
+
+    Examples
+    --------
+    >>> Options().max_pending_steers
+    8
+    >>> Options(steer_completed="accept").steer_completed
+    'accept'
+    """
+
+    # Limits (1.3, 1.4)
+    connection_limit_s: float = _option(3600.0, "Age in seconds at which a connection is ended.")
+    limit_close_code: int | None = _option(
+        1001, "Close code after the age limit's error event; None leaves the socket open."
+    )
+    lane_limit: int = _option(32, "Distinct stream_ids that one connection may ever use.")
+    in_flight_limit: int = _option(16, "Responses of one connection that run at once.")
+    max_pending_steers: int = _option(8, "Steers that may wait on one response.")
+    max_message_bytes: int = _option(128 * 2**20, "Largest message that is read.")
+    stored_responses: int = _option(10_000, "Responses kept for previous_response_id (store true).")
+
+    # Requests (2)
+    default_model: str | None = _option(
+        DEFAULT_MODEL, "Model of a create that names none; None refuses such a create."
+    )
+    unknown_parameters: Literal["refuse", "ignore"] = _option(
+        "refuse", "What to do with a create that has a field nobody documents."
+    )
+    done_event: bool = _option(False, "Send the undocumented response.done after each terminal.")
+
+    # Steering (5)
+    steerable_models: tuple[str, ...] = _option(
+        ("gpt-6",), "Beginnings of the model names that can be steered."
+    )
+    steer_waiting: Literal["accept", "refuse"] = _option(
+        "accept", "A steer for a completed response that still waits for the client's results.", "a"
+    )
+    steer_completed: Literal["accept", "refuse"] = _option(
+        "refuse", "A steer for a completed response that waits for nothing.", "b"
+    )
+    steer_limited: Literal["successor", "fail"] = _option(
+        "successor", "Queued steers of a response that ended at a token or content limit.", "c"
+    )
+    steer_failed: Literal["fail", "successor"] = _option(
+        "fail", "Queued steers of a response that failed.", "d"
+    )
+    successor_order: Literal["first", "tail"] = _option(
+        "first", "Where an automatic successor goes among creates already queued on its lane.", "e"
+    )
+    missing_output: Literal["keep", "fail"] = _option(
+        "keep",
+        "Queued steers when a continuation lacks a result: kept for a retry, or failed.",
+        "g",
+    )
+    wrong_lane: Literal["error", "fork"] = _option(
+        "error", "A continuation of a steered parent that names another lane.", "h"
+    )
+    unknown_target_sequence: int = _option(
+        0, "sequence_number of response.steer.failed when no response has that id.", "i"
+    )
+    acknowledge: Literal["at_once", "after_terminal", "after_successor"] = _option(
+        "at_once", "When response.steer.accepted is written, relative to the parent's end.", "j"
+    )
+    empty_steer: Literal["refuse", "accept"] = _option("refuse", "A steer with empty text.", "5.2")
+    async_calls: Literal["free", "block"] = _option(
+        "free", "Whether unanswered asynchronous calls hold a successor back.", "5.7"
+    )
+    cut_between_calls: bool = _option(
+        False, "End a steered response right after its first client-owned call, not after its last."
+    )
+
+    # Time
+    breath_s: float = _option(
+        0.001, "Real seconds at each item boundary when speed is 0, so that a steer can arrive."
+    )
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Options:
+        """Make options of keyword arguments.
+
+        Raises
+        ------
+        InvalidInput
+            For an unknown name, or a value that is not among the allowed ones.
+        """
+        known = {one.name: one for one in fields(cls)}
+        hints = get_type_hints(cls)
+        for name, value in values.items():
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                msg = f"The simulator has no option {name!r}.{hint}"
+                raise InvalidInput(msg, field=name, value=value, rule="a known option")
+            if get_origin(hints[name]) is Literal and value not in get_args(hints[name]):
+                allowed = ", ".join(map(repr, get_args(hints[name])))
+                msg = f"Simulator option {name} must be one of {allowed}, not {value!r}."
+                raise InvalidInput(msg, field=name, value=value, rule=f"one of {allowed}")
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class OptionInfo:
+    """One option, as `steer-nb simulate --options` lists it."""
+
+    name: str
+    default: Any
+    help: str
+    question: str
+    choices: tuple[str, ...]
+
+
+def list_options() -> list[OptionInfo]:
+    """Describe every option.
+
+    Examples
+    --------
+    >>> [one.name for one in list_options() if one.question == "e"]
+    ['successor_order']
+    """
+    hints = get_type_hints(Options)
+    return [
+        OptionInfo(
+            name=one.name,
+            default=one.default,
+            help=one.metadata["help"],
+            question=one.metadata["question"],
+            choices=get_args(hints[one.name]) if get_origin(hints[one.name]) is Literal else (),
+        )
+        for one in fields(Options)
+    ]

@@ -1,0 +1,111 @@
+"""Calls that the client has to answer, and whether an input answers them (chapter 6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.simulator.refusals import Refusal, invalid
+from steer_nb.wire import STUB_KINDS, stub_for, stub_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["calls_in", "match_results", "stub_of"]
+
+# How the service's messages call what was asked; the first is official (openai.com forum, SDKs).
+_CALL_TITLES: Mapping[str, str] = {
+    "function_call": "function call",
+    "custom_tool_call": "custom tool call",
+    "computer_call": "computer call",
+    "shell_call": "shell call",
+    "apply_patch_call": "apply patch call",
+    "tool_search_call": "tool search call",
+    "mcp_approval_request": "MCP approval request",
+    "local_shell_call": "local shell call",
+}
+
+
+def stub_of(call: dict[str, Any]) -> dict[str, Any]:
+    """Give the stub of a call that is known to be the client's."""
+    stub = stub_for(call)
+    assert stub is not None
+    return stub
+
+
+def calls_in(items: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Find the client-owned calls among items, by key."""
+    found: dict[str, dict[str, Any]] = {}
+    for item in items:
+        stub = stub_for(item)
+        if stub is not None:
+            found[stub_key(stub)] = item
+    return found
+
+
+def match_results(
+    items: list[dict[str, Any]],
+    carried: Mapping[str, dict[str, Any]],
+    *,
+    must_answer: bool,
+    async_blocks: bool,
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Match results in a create's input with the calls they answer.
+
+    Parameters
+    ----------
+    items : list of dict
+        The new input. Calls in it count too: a client may send a whole conversation again.
+    carried : mapping
+        Open calls of the previous response, by key.
+    must_answer : bool
+        Whether every call has to be answered now.
+    async_blocks : bool
+        Whether asynchronous calls are among those.
+
+    Returns
+    -------
+    results, still_open : dict
+        Filled items by key, and the calls that remain open.
+
+    Raises
+    ------
+    Refusal
+        A result without a call, a second result for a call, a result of the wrong kind, or a call
+        without a result: ``No tool output found for function call …``.
+    """
+    open_calls = dict(carried)
+    results: dict[str, dict[str, Any]] = {}
+    for index, item in enumerate(items):
+        kind = STUB_KINDS.get(item.get("type", ""))
+        if kind is None:
+            stub = stub_for(item)
+            if stub is not None:
+                open_calls[stub_key(stub)] = item
+            continue
+        key = item.get(kind.key_field)
+        where = f"input[{index}]"
+        title = _CALL_TITLES[kind.call_types[0]]
+        if not isinstance(key, str) or not key:
+            msg = f"Missing required parameter: '{where}.{kind.key_field}'."
+            raise Refusal(msg, code="missing_required_parameter", param=f"{where}.{kind.key_field}")
+        if key in results:
+            msg = f"Duplicate output for {title} {key}: each call takes one."
+            raise invalid(param="input", message=msg, code=None)
+        call = open_calls.get(key)
+        if call is None or call.get("type") not in kind.call_types:
+            msg = f"No tool call found for {title} output with call_id {key}."
+            if kind.type == "mcp_approval_response":
+                msg = f"No approval request found with approval_request_id {key}."
+            raise invalid(param="input", message=msg, code=None)
+        results[key] = item
+    still_open = {key: call for key, call in open_calls.items() if key not in results}
+    if must_answer:
+        for key, call in still_open.items():
+            if call.get("async") and not async_blocks:
+                continue
+            title = _CALL_TITLES[call["type"]]
+            msg = f"No tool output found for {title} {key}."
+            if call["type"] == "mcp_approval_request":
+                msg = f"No approval response found for {title} {key}."
+            raise invalid(param="input", message=msg, code=None)
+    return results, still_open

@@ -1,0 +1,164 @@
+"""Scenarios: named scripts, built in, from a notebook cell or from a Python file."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import runpy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steer_nb.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from steer_nb.simulator.steps import Step
+    from steer_nb.simulator.turn import Turn
+
+__all__ = ["Scenario", "get_scenario", "load_scenario", "scenario"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A script with a name and one sentence about it.
+
+    Calling it with a `Turn` gives the steps of one response.
+    """
+
+    name: str
+    description: str
+    script: Callable[[Turn], Iterator[Step]]
+    source: str = ""
+
+    def __call__(self, turn: Turn) -> Iterator[Step]:
+        """Start the script for one response."""
+        return self.script(turn)
+
+
+def scenario(name: str, description: str) -> Callable[[Callable[[Turn], Iterator[Step]]], Scenario]:
+    """Make a scenario of a generator function.
+
+    Parameters
+    ----------
+    name : str
+        What people type.
+    description : str
+        One sentence.
+
+    Raises
+    ------
+    ScenarioError
+        The function is no generator function.
+
+    Examples
+    --------
+    >>> from steer_nb.simulator.steps import Say
+    >>> @scenario("parrot", "Says what you say.")
+    ... def parrot(turn):
+    ...     yield Say(turn.prompt)
+    >>> parrot.name
+    'parrot'
+    """
+
+    def wrap(script: Callable[[Turn], Iterator[Step]]) -> Scenario:
+        if not inspect.isgeneratorfunction(script):
+            title = getattr(script, "__name__", repr(script))
+            msg = f"Scenario {name!r}: {title} must be a function of one turn that yields steps."
+            raise ScenarioError(msg)
+        source = inspect.getsourcefile(script) or "a notebook"
+        return Scenario(name, description, script, source)
+
+    return wrap
+
+
+def get_scenario(which: str | Path | Scenario | None, known: Mapping[str, Scenario]) -> Scenario:
+    """Find a scenario by name, file, or as it is.
+
+    Parameters
+    ----------
+    which : str, Path or Scenario
+        ``planner``; ``mine.py``; ``mine.py:parrot`` for one of several in a file. None is the
+        first of `known`.
+    known : mapping
+        The built-in ones.
+
+    Raises
+    ------
+    ScenarioError
+        There is none of that name; the message lists those there are.
+    """
+    if isinstance(which, Scenario):
+        return which
+    if which is None:
+        return next(iter(known.values()))
+    name = str(which)
+    if name in known:
+        return known[name]
+    if isinstance(which, Path) or name.endswith(".py") or ".py:" in name:
+        path, _, one = name.rpartition(":") if ".py:" in name else (name, "", "")
+        return load_scenario(path, one or None)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    names = ", ".join(known)
+    msg = f"There is no scenario {name!r}.{hint} There are: {names}; or give a Python file."
+    raise ScenarioError(msg)
+
+
+def load_scenario(path: str | Path, name: str | None = None) -> Scenario:
+    """Run a Python file and take a scenario from it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it is executed.
+    name : str, optional
+        Which one, when the file defines several.
+
+    Raises
+    ------
+    ScenarioError
+        The file is missing, does not run, defines no scenario, or several and `name` is not given.
+    """
+    file = Path(path)
+    if not file.is_file():
+        msg = f"There is no scenario file {file}."
+        raise ScenarioError(msg)
+    try:
+        space = runpy.run_path(str(file), run_name="steer_nb_scenario")
+    except Exception as error:
+        where = _line_in(error, file)
+        msg = f"The scenario file {file}{where} failed: {type(error).__name__}: {error}"
+        raise ScenarioError(msg) from error
+    found = {
+        value.name: value
+        for value in space.values()
+        if isinstance(value, Scenario)
+        and (not value.source or Path(value.source).resolve() == file.resolve())
+    }
+    names = ", ".join(found)
+    if not found:
+        msg = f"{file} defines no scenario: decorate a generator with @scenario(name, description)."
+        raise ScenarioError(msg)
+    if name is None:
+        if len(found) > 1:
+            msg = f"{file} defines several scenarios: write {file.name}:NAME with one of {names}."
+            raise ScenarioError(msg)
+        return next(iter(found.values()))
+    if name not in found:
+        msg = f"{file} defines no scenario {name!r}; it defines {names}."
+        raise ScenarioError(msg)
+    return found[name]
+
+
+def _line_in(error: Exception, file: Path) -> str:
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return f", line {error.lineno},"
+    line = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(file):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if line is None else f", line {line},"

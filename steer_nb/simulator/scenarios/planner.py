@@ -1,0 +1,81 @@
+"""A long answer in several messages, so that a steer takes effect soon."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from steer_nb.simulator.scenario import scenario
+from steer_nb.simulator.scenarios.common import heard, place_in, quote
+from steer_nb.simulator.steps import Say, Think
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steer_nb.simulator.steps import Step
+    from steer_nb.simulator.turn import Turn
+
+__all__ = ["planner"]
+
+
+@scenario(
+    "planner",
+    "Thinks, then writes a trip plan in several messages for about five seconds, to be steered.",
+)
+def planner(turn: Turn) -> Iterator[Step]:
+    """Write a plan; a steered one again, with what the steer said in front."""
+    place = place_in(turn.prompt)
+    if turn.steers or turn.results:
+        yield Think("The traveller added something. I keep what still fits and change the rest.")
+        yield Say(f"{heard(turn)} Here is the plan for {place} with that in mind.\n\n")
+        yield from _revised(turn, place)
+    elif turn.said:
+        yield Think("A follow-up question about the plan.")
+        yield Say(
+            f"You asked: {quote(turn.prompt)}. The plan for {place} stands as I wrote it; "
+            "tell me what to change, also while I write, and I go on from there."
+        )
+    else:
+        yield from _first(turn, place)
+
+
+def _first(turn: Turn, place: str) -> Iterator[Step]:
+    yield Think(
+        f"The traveller wants this: {quote(turn.prompt)}",
+        "Two days are short. I put what lies close together on the same day.",
+    )
+    yield Say(f"Here is a plan for {place}.\n\n")
+    yield Say(
+        "Day 1, morning. Start in the old town before nine, while its lanes are still empty. Take "
+        "the first tram up the hill and get off at the viewpoint; walk down from there.\n\n"
+    )
+    yield Say(
+        "Day 1, afternoon. Lunch at the market hall, then the tile museum, which closes at six. "
+        "Keep an hour for the river bank when the light turns gold.\n\n"
+    )
+    yield Say(
+        "Day 2, morning. A short train ride to the palace in the hills. Book the first entry; "
+        "the crowds come at eleven.\n\n"
+    )
+    yield Say(
+        "Day 2, afternoon. Back in town by four for the bookshops, and dinner where the menu is "
+        "written by hand. Total: about 380 euros for two, trains included."
+    )
+
+
+def _revised(turn: Turn, place: str) -> Iterator[Step]:
+    told = " ".join(turn.steers)
+    amount = re.search(r"(\d[\d.,]*)\s*(?:€|euros?|EUR|dollars?|\$)", told, re.IGNORECASE)
+    if amount:
+        yield Say(
+            f"Within {amount.group(0)}, a guesthouse takes the hotel's place, and lunch is a "
+            "picnic from the market.\n\n"
+        )
+    yield Say(
+        "Day 1. The old town on foot, the viewpoint at nine, and the tile museum in the "
+        "afternoon, with a long break in between.\n\n"
+    )
+    yield Say(
+        f"Day 2. The palace with the first train, {place} again by four, and an early dinner. "
+        "Say so if you want it another way."
+    )

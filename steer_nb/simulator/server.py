@@ -1,0 +1,73 @@
+"""The listening socket: one `Service` behind a real WebSocket server."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from websockets.asyncio.server import serve as websocket_serve
+
+from steer_nb.errors import SimulatorFailed
+from steer_nb.simulator import handshake
+from steer_nb.simulator.addresses import url_host
+from steer_nb.simulator.connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from websockets.asyncio.server import ServerConnection
+
+    from steer_nb.simulator.service import Service
+
+__all__ = ["listen"]
+
+# The library tells of every refused handshake and half-open socket; the account is what we look at.
+logger = logging.getLogger("steer_nb.simulator.websockets")
+logger.setLevel(logging.CRITICAL)
+
+
+@asynccontextmanager
+async def listen(
+    service: Service, *, host: str, port: int, api_key: str | None
+) -> AsyncIterator[int]:
+    """Serve while the block runs; gives the port.
+
+    Raises
+    ------
+    SimulatorFailed
+        The port is taken, or the address is not this machine's.
+    """
+
+    async def handle(socket: ServerConnection) -> None:
+        await Connection(service, socket, service.next_connection()).serve()
+
+    try:
+        server = await websocket_serve(
+            handle,
+            host,
+            port,
+            process_request=handshake.process(api_key),
+            server_header=None,
+            max_size=service.options.max_message_bytes,
+            ping_interval=20,
+            ping_timeout=60,
+            close_timeout=2,
+            logger=logger,
+        )
+    except OSError as error:
+        where = f"{url_host(host)}:{port}"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            why = "it is in use" if error.errno == errno.EADDRINUSE else "this user may not"
+            msg = f"The simulator cannot listen on {where}: {why}. Choose another port, or 0."
+        else:
+            msg = f"The simulator cannot listen on {where}: {error.strerror or error}."
+        raise SimulatorFailed(msg) from error
+    try:
+        yield next(iter(server.sockets)).getsockname()[1]
+    finally:
+        server.close()
+        await server.wait_closed()
+        await asyncio.sleep(0)  # let the transports' last callbacks run

@@ -1,0 +1,52 @@
+"""What all connections of one simulator share."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from steer_nb.simulator.account import Account
+from steer_nb.simulator.chain import Store
+from steer_nb.simulator.ids import Ids
+from steer_nb.simulator.pace import EPOCH, Clock, Pace
+
+if TYPE_CHECKING:
+    from steer_nb.simulator.options import Options
+    from steer_nb.simulator.scenario import Scenario
+
+__all__ = ["Service"]
+
+
+class Service:
+    """The model behind the socket: its script, its seed, its memory, its account."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int | str,
+        speed: float,
+        options: Options,
+        clock: Clock | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.speed = speed
+        self.options = options
+        self.ids = Ids(seed)
+        self.clock = clock or Clock()
+        self.account = Account()
+        self.store = Store(options.stored_responses)
+        self._n_connections = 0
+
+    def next_connection(self) -> int:
+        """Number the connections, from 1: ids depend on it."""
+        self._n_connections += 1
+        return self._n_connections
+
+    def pace(self) -> Pace:
+        """Make the rhythm for one response."""
+        return Pace(self.speed, self.options.breath_s)
+
+    def stamp(self, n_responses: int) -> float:
+        """Say when a response was created: in wall time, or at speed 0 the same in every run."""
+        return EPOCH + n_responses if self.speed <= 0 else int(time.time())
