@@ -1,0 +1,174 @@
+"""The ``steer-nb`` command: the demo, the simulator, and traces as tables."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from steer_nb._version import __version__
+from steer_nb.errors import SteerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+__all__ = ["main"]
+
+_OK, _FAILED, _USAGE = 0, 1, 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(_USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 when it worked, 1 when it failed, 2 when it was called wrongly.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a Windows console may not know every character
+            stream.reconfigure(errors="replace")
+    arguments = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    try:
+        return run(arguments)
+    except SteerError as problem:
+        return _complain(str(problem))
+    except KeyboardInterrupt:
+        return _complain("interrupted")
+    except BrokenPipeError:  # `steer-nb frames … | head`
+        sys.stderr.close()
+        return _FAILED
+
+
+def _complain(message: str, code: int = _FAILED) -> int:
+    print(f"steer-nb: {message}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="steer-nb", description="Steer running model responses from a notebook.")
+    parser.add_argument("--version", action="version", version=f"steer-nb {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+
+    demo = commands.add_parser("demo", help="run the first lesson on the embedded simulator")
+    demo.add_argument("--lab", action="store_true", help="open it in JupyterLab instead")
+    demo.add_argument("--out", metavar="DIR", help="where the results go (default: a new folder)")
+    demo.set_defaults(run=_demo)
+
+    simulate = commands.add_parser("simulate", help="serve the simulator until Ctrl-C")
+    simulate.add_argument(
+        "--scenario", default="planner", metavar="NAME|FILE", help="what it plays"
+    )
+    simulate.add_argument("--list", action="store_true", help="list the built-in scenarios")
+    simulate.add_argument("--host", help="address to listen on (default: this machine only)")
+    simulate.add_argument("--port", type=int, default=0, metavar="N", help="0 takes a free one")
+    simulate.add_argument("--seed", type=int, default=0, metavar="N", help="for ids and timing")
+    simulate.add_argument("--speed", type=float, default=1.0, metavar="X", help="0: no waiting")
+    simulate.add_argument("--api-key", metavar="K", help="refuse every other key")
+    simulate.set_defaults(run=_simulate)
+
+    frames = commands.add_parser("frames", help="show a trace's tables, or write one to a file")
+    frames.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
+    frames.add_argument("--frame", metavar="NAME", help="which table (default: an overview)")
+    frames.add_argument("--to", metavar="FILE", help="write it: .parquet or .csv")
+    frames.set_defaults(run=_frames)
+    return parser
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from steer_nb.demo.run import demo, missing_packages
+
+    missing = missing_packages(lab=arguments.lab)
+    if missing:
+        what = ", ".join(missing)
+        return _complain(f'the demo needs {what}: pip install "steer-nb[demo]"', _USAGE)
+    demo(arguments.out, lab=arguments.lab)
+    return _OK
+
+
+def _simulate(arguments: argparse.Namespace) -> int:
+    from steer_nb.simulator import Simulator, list_scenarios
+
+    if arguments.list:
+        scenarios = list_scenarios()
+        width = max(len(scenario.name) for scenario in scenarios) + 2
+        for scenario in scenarios:
+            print(f"{scenario.name:<{width}}{scenario.description}")
+        return _OK
+    simulator = Simulator(
+        arguments.scenario,
+        seed=arguments.seed,
+        speed=arguments.speed,
+        host=arguments.host or "127.0.0.1",
+        port=arguments.port,
+        api_key=arguments.api_key,
+        allow_remote=arguments.host is not None,  # typed by a person: told so
+    )
+    ended = threading.Event()
+    handlers = {
+        number: signal.signal(number, lambda *_: ended.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        with simulator:
+            print(simulator.base_url, flush=True)
+            print(f"In a notebook: %steer connect {simulator.base_url}", flush=True)
+            print("Ctrl-C ends it.", flush=True)
+            while not ended.wait(0.5):  # Windows would not notice Ctrl-C in one long wait
+                pass
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return _OK
+
+
+def _frames(arguments: argparse.Namespace) -> int:
+    from steer_nb.trace import load
+
+    trace = load(arguments.trace)
+    if arguments.frame is None and arguments.to is None:
+        print(f"{arguments.trace}: trace {trace.trace_id}, {len(trace)} entries")
+        for name in trace.frames.names:
+            frame = trace.frames.table(name)
+            print(f"  {name:<16}{len(frame):>7} rows  {len(frame.columns):>3} columns")
+        return _OK
+    name = arguments.frame or "events"
+    frame = trace.frames.table(name)
+    if arguments.to is None:
+        print(frame.to_string(max_rows=60, max_colwidth=60) if len(frame) else f"{name}: no rows")
+        return _OK
+    return _write(frame, name, Path(arguments.to))
+
+
+def _write(frame: pd.DataFrame, name: str, path: Path) -> int:
+    try:
+        if path.suffix == ".csv":
+            frame.to_csv(path, index=False, encoding="utf-8")
+        elif path.suffix == ".parquet":
+            frame.to_parquet(path)
+        else:
+            return _complain(f"--to takes a .parquet or .csv file, not {path}", _USAGE)
+    except ImportError:
+        return _complain('Parquet files need pyarrow: pip install "steer-nb[parquet]"', _USAGE)
+    except OSError as error:
+        return _complain(f"{path} cannot be written ({error.strerror})")
+    print(f"{path}: {name}, {len(frame)} rows")
+    return _OK
