@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from steer_nb.simulator.scenario import scenario
+from steer_nb.simulator.scenarios.calls import weather
 from steer_nb.simulator.scenarios.common import heard, place_in, quote
 from steer_nb.simulator.steps import Say, Think
 
@@ -23,7 +24,13 @@ __all__ = ["planner"]
     "Thinks, then writes a trip plan in several messages for about five seconds, to be steered.",
 )
 def planner(turn: Turn) -> Iterator[Step]:
-    """Write a plan; a steered one again, with what the steer said in front."""
+    """Write a plan; a steered one again, with what the steer said in front.
+
+    On a lane that has the tool, a question about the weather is looked up instead.
+    """
+    if _asks_weather(turn):
+        yield from weather(turn)
+        return
     place = place_in(turn.prompt)
     if turn.steers or turn.results:
         yield Think("The traveller added something. I keep what still fits and change the rest.")
@@ -37,6 +44,13 @@ def planner(turn: Turn) -> Iterator[Step]:
         )
     else:
         yield from _first(turn, place)
+
+
+def _asks_weather(turn: Turn) -> bool:
+    if not any(tool.get("name") == "get_weather" for tool in turn.tools):
+        return False
+    asked = any("weather" in text.lower() for text in (*turn.input_texts, *turn.steers))
+    return asked or any(result.name == "get_weather" for result in turn.results.values())
 
 
 def _first(turn: Turn, place: str) -> Iterator[Step]:
