@@ -21,7 +21,7 @@ __all__ = ["NestedLoops", "allow_nested_loops"]
 _INSTEAD = "Write `await main()` in the cell instead of `asyncio.run(main())`."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NestedLoops:
     """What `allow_nested_loops` did.
 
@@ -42,6 +42,9 @@ class NestedLoops:
     again: bool
     patches: tuple[str, ...]
     risks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<NestedLoops by {self.package} {self.version}>"
 
     def __str__(self) -> str:
         head = "were allowed already" if self.again else "are allowed now"
