@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _OK, _FAILED, _USAGE = 0, 1, 2
+_LAST_PORT = 65_535
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,13 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
-        return run(arguments)
+        code = run(arguments)
+        sys.stdout.flush()
+        return code
     except SteerError as problem:
         return _complain(str(problem))
     except KeyboardInterrupt:
         return _complain("interrupted")
-    except BrokenPipeError:  # `steer-nb frames … | head`
-        sys.stderr.close()
+    except BrokenPipeError:  # `steer-nb frames … | head`: nobody is left to write to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _FAILED
 
 
@@ -79,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     simulate.add_argument("--list", action="store_true", help="list the built-in scenarios")
     simulate.add_argument("--host", help="address to listen on (default: this machine only)")
-    simulate.add_argument("--port", type=int, default=0, metavar="N", help="0 takes a free one")
+    simulate.add_argument("--port", type=_port, default=0, metavar="N", help="0 takes a free one")
     simulate.add_argument("--seed", type=int, default=0, metavar="N", help="for ids and timing")
     simulate.add_argument("--speed", type=float, default=1.0, metavar="X", help="0: no waiting")
     simulate.add_argument("--api-key", metavar="K", help="refuse every other key")
@@ -91,6 +95,13 @@ def _parser() -> argparse.ArgumentParser:
     frames.add_argument("--to", metavar="FILE", help="write it: .parquet or .csv")
     frames.set_defaults(run=_frames)
     return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > _LAST_PORT:
+        msg = f"{text!r} is no port: a number from 0 to {_LAST_PORT}"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

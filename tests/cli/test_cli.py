@@ -1,0 +1,230 @@
+"""The command as a person runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+
+import steer_nb
+from steer_nb.cli import main
+from tests.support.traces import TraceBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(steer_nb.__file__).parent.parent
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+
+
+def run(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "steer_nb", *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=timeout,
+        check=False,
+        env=environment(),
+    )
+
+
+@pytest.fixture
+def trace_file(tmp_path: Path) -> str:
+    builder = TraceBuilder().connect().create("Plan", lane="planner", key="create-1")
+    builder.created("resp_1", lane="planner").steer("resp_1", "Shorter", key="steer-1")
+    return builder.trace.save(tmp_path / "run.jsonl")
+
+
+class TestWhole:
+    def test_version(self) -> None:
+        done = run("--version")
+        assert (done.returncode, done.stdout.strip()) == (0, f"steer-nb {steer_nb.__version__}")
+
+    def test_help_names_the_commands_and_no_later_one(self) -> None:
+        done = run("--help")
+        assert done.returncode == 0
+        for word in ("demo", "simulate", "frames"):
+            assert word in done.stdout
+        assert "replay" not in done.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ([], "COMMAND"),
+            (["nonsense"], "nonsense"),
+            (["simulate", "--speed", "fast"], "fast"),
+            (["simulate", "--port", "80000"], "no port"),
+            (["demo", "--nonsense"], "--nonsense"),
+        ],
+    )
+    def test_a_wrong_call_is_one_line_and_exit_code_2(
+        self, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        errors = capsys.readouterr().err
+        assert ended.value.code == 2
+        assert len(errors.strip().splitlines()) == 1
+        assert said in errors
+
+
+class Served:
+    """A running `steer-nb simulate`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.first = process.stdout.readline().strip()
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=20)
+        return self.process.returncode, errors
+
+
+@contextlib.contextmanager
+def serving(*arguments: str) -> Iterator[Served]:
+    command = [sys.executable, "-W", "error", "-m", "steer_nb", "simulate", *arguments]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment(),
+    )
+    with process:
+        try:
+            yield Served(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+class TestSimulate:
+    def test_the_list_describes_each_scenario_in_one_line(self) -> None:
+        done = run("simulate", "--list")
+        lines = done.stdout.splitlines()
+        assert done.returncode == 0
+        assert [line.split()[0] for line in lines][:2] == ["planner", "weather"]
+        assert all(len(line.split()) > 3 for line in lines)
+
+    def test_the_first_line_is_a_url_that_can_be_connected_to(self) -> None:
+        with serving("--scenario", "weather", "--speed", "0", "--seed", "3") as served:
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", served.first)
+            with steer_nb.connect(served.first, journal=False, quiet=True) as session:
+                lane = session.lane("trip")
+                lane.create("What is the weather in Lisbon?")
+                assert lane.wait(timeout=20) == "waiting_input"
+            code, errors = served.end()
+        assert (code, errors) == (0, "")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM to send")
+    def test_a_service_manager_ends_it_as_cleanly(self) -> None:
+        with serving() as served:
+            assert served.end(signal.SIGTERM) == (0, "")
+
+    def test_a_key_is_asked_for(self) -> None:
+        with serving("--api-key", "right") as served:
+            with pytest.raises(steer_nb.errors.AuthenticationFailed):
+                steer_nb.connect(served.first, api_key="wrong", journal=False, quiet=True)
+            served.end()
+
+    def test_a_scenario_from_a_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "parrot.py"
+        file.write_text(
+            "from steer_nb.simulator import Say, scenario\n"
+            "@scenario('parrot', 'Says what you say.')\n"
+            "def parrot(turn):\n"
+            "    yield Say(turn.prompt)\n",
+            encoding="utf-8",
+        )
+        with serving("--scenario", str(file), "--speed", "0") as served:
+            with steer_nb.connect(served.first, journal=False, quiet=True) as session:
+                assert session.lane().create("Hello!").wait(timeout=20).text == "Hello!"
+            served.end()
+
+    def test_an_unknown_scenario_is_one_line_and_exit_code_1(self) -> None:
+        done = run("simulate", "--scenario", "plannr")
+        assert done.returncode == 1
+        assert "Did you mean 'planner'?" in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+    def test_a_taken_port_is_one_line(self) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            done = run("simulate", "--port", str(taken.getsockname()[1]))
+        assert done.returncode == 1
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+class TestFrames:
+    def test_an_overview(self, trace_file: str) -> None:
+        done = run("frames", trace_file)
+        assert done.returncode == 0
+        assert re.search(r"steers\s+1 rows", done.stdout)
+        assert re.search(r"required_inputs\s+0 rows", done.stdout)
+
+    def test_one_frame(self, trace_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["frames", trace_file, "--frame", "steers"]) == 0
+        assert "Shorter" in capsys.readouterr().out
+        assert main(["frames", trace_file, "--frame", "items"]) == 0
+        assert "no rows" in capsys.readouterr().out
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_to_a_file(self, trace_file: str, tmp_path: Path, ending: str) -> None:
+        if ending == "parquet":
+            pytest.importorskip("pyarrow")
+        path = tmp_path / f"steers.{ending}"
+        assert main(["frames", trace_file, "--frame", "steers", "--to", str(path)]) == 0
+        frame = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
+        assert list(frame["input_text"]) == ["Shorter"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "said"),
+        [
+            (["missing.jsonl"], 1, "missing.jsonl"),
+            (["TRACE", "--frame", "steer"], 1, "Did you mean 'steers'?"),
+            (["TRACE", "--to", "x.xlsx"], 2, ".parquet or .csv"),
+            (["TRACE", "--to", "no/such/folder.csv"], 1, "folder"),
+        ],
+    )
+    def test_errors_are_one_line(
+        self,
+        trace_file: str,
+        arguments: list[str],
+        code: int,
+        said: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        words = [trace_file if one == "TRACE" else one for one in arguments]
+        assert main(["frames", *words]) == code
+        errors = capsys.readouterr().err
+        assert said in errors
+        assert len(errors.strip().splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no `head`")
+def test_a_reader_that_goes_away_is_no_traceback(trace_file: str) -> None:
+    command = f'"{sys.executable}" -m steer_nb frames "{trace_file}" | head -n 0'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env=environment(),
+    )
+    assert "Traceback" not in done.stderr
