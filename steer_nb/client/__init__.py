@@ -1,1 +1,27 @@
-"""."""
+"""Sessions, lanes and their handles: the room that holds the socket and the I/O thread."""
+
+from __future__ import annotations
+
+from steer_nb.client.handles import Response, Steer
+from steer_nb.client.io import io_thread
+from steer_nb.client.lane import Lane
+from steer_nb.client.registry import connect, current_session, sessions
+from steer_nb.client.required import RequiredInput
+from steer_nb.client.session import Session
+from steer_nb.client.settings import DEFAULT_MODEL
+from steer_nb.client.tools import Tool, tool
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "Lane",
+    "RequiredInput",
+    "Response",
+    "Session",
+    "Steer",
+    "Tool",
+    "connect",
+    "current_session",
+    "io_thread",
+    "sessions",
+    "tool",
+]

@@ -16,12 +16,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit, urlunsplit
 
+from steer_nb.client.io import io_thread
 from steer_nb.errors import InsecureKey, InvalidInput
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["OPENAI_URL", "Endpoint", "Secret", "is_loopback", "of_client", "of_url", "shown_url"]
+__all__ = [
+    "OPENAI_URL",
+    "Endpoint",
+    "Secret",
+    "from_environment",
+    "is_loopback",
+    "of_client",
+    "of_url",
+    "shown_url",
+]
 
 OPENAI_URL = "https://api.openai.com/v1"
 """Where OpenAI's API lives; the WebSocket is at ``/responses`` below it [O, chapter 1.1]."""
@@ -193,24 +203,37 @@ def of_url(
     return endpoint
 
 
-def from_environment() -> Endpoint | None:
-    """Build the endpoint of OPENAI_API_KEY and OPENAI_BASE_URL; None if neither is set."""
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    url = os.environ.get("OPENAI_BASE_URL", "").strip()
-    if not key and not url:
+def from_environment(
+    url: str | None = None,
+    api_key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Endpoint | None:
+    """Build the endpoint of what is given, filled up from OPENAI_API_KEY and OPENAI_BASE_URL.
+
+    Returns
+    -------
+    Endpoint or None
+        None if neither a URL nor a key is given or set: then there is nowhere to connect to.
+    """
+    key = os.environ.get("OPENAI_API_KEY", "").strip() if api_key is None else api_key.strip()
+    place = url if url is not None else os.environ.get("OPENAI_BASE_URL", "").strip()
+    if not key and not place:
         return None
-    headers = {
-        name: value
-        for name, variable in (
-            ("OpenAI-Organization", "OPENAI_ORG_ID"),
-            ("OpenAI-Project", "OPENAI_PROJECT_ID"),
-        )
+    own = {} if url is not None else _ORGANIZATION
+    sent = {
+        header: value
+        for header, variable in own.items()
         if (value := os.environ.get(variable, "").strip())
     }
-    return of_url(url or OPENAI_URL, api_key=key, headers=headers)
+    return of_url(place or OPENAI_URL, api_key=key, headers={**sent, **(headers or {})})
 
 
-async def of_client(client: Any, *, headers: Mapping[str, str] | None = None) -> Endpoint:
+_ORGANIZATION = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+
+
+def of_client(
+    client: Any, *, api_key: str | None = None, headers: Mapping[str, str] | None = None
+) -> Endpoint:
     """Build the endpoint of an official client object, ``openai.OpenAI()`` or its async twin.
 
     Only attributes are read; the package itself is not needed. The URL rule is the SDK's own:
@@ -227,12 +250,13 @@ async def of_client(client: Any, *, headers: Mapping[str, str] | None = None) ->
         kind = type(client).__name__
         msg = f"client= takes an openai.OpenAI() object; this {kind} has no base_url."
         raise InvalidInput(msg, field="client", rule="needs base_url and api_key")
-    key = getattr(client, "api_key", None)
-    provider = getattr(client, "_api_key_provider", None)
-    if callable(provider):
-        key = provider()
+    key = api_key
+    if key is None:
+        # A client may ask a function of its owner for a fresh key, and its async twin awaits it.
+        provider = getattr(client, "_api_key_provider", None)
+        key = provider() if callable(provider) else getattr(client, "api_key", None)
         if inspect.isawaitable(key):
-            key = await key
+            key = io_thread.run(_await(key))
     own = getattr(client, "default_headers", None)
     # The SDK marks headers to leave out with an object of its own: only texts are sent.
     merged = {
@@ -248,6 +272,10 @@ async def of_client(client: Any, *, headers: Mapping[str, str] | None = None) ->
         query=query if isinstance(query, Mapping) else None,
         bare_path="",
     )
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
 
 
 def _split(url: str) -> SplitResult:

@@ -305,7 +305,14 @@ def _describe(
         )
         schema = _schema(arguments, defaults)
     except (TypeError, RuntimeError, ValueError, NameError) as error:
-        odd = next((f"{field[0]}: {field[1]}" for field in fields if not _can(field[1])), "")
+        odd = next(
+            (
+                f"{field[0]}: {getattr(field[1], '__name__', field[1])}"
+                for field in fields
+                if not _can(field[1])
+            ),
+            "",
+        )
         msg = (
             f"No schema can be made of {name}, parameter {odd or '?'}: a model writes JSON. Use "
             "str, int, float, bool, list, dict, Literal, Enum, a dataclass or a TypedDict."
@@ -359,8 +366,8 @@ def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     return text, meanings
 
 
-def _simple(value: object) -> object:
-    """What msgspec does not know but a notebook returns: numpy scalars, arrays, frames."""
+def _simple(value: Any) -> object:
+    """Turn what a notebook returns (numpy scalars, arrays, frames) into plain values."""
     module = type(value).__module__.partition(".")[0]
     if module == "pandas" and hasattr(value, "to_dict"):
         if not hasattr(value, "columns"):

@@ -1,0 +1,56 @@
+"""What to do about the errors that a service is known to send."""
+
+from __future__ import annotations
+
+from steer_nb.errors import ServerRefused
+
+__all__ = ["ADVICE", "refused"]
+
+ADVICE = {
+    "previous_response_not_found": (
+        "The service no longer has that response: send the conversation again as a new one "
+        "(previous_response_id=None)."
+    ),
+    "websocket_stream_limit_reached": (
+        "A connection takes 32 lane names: use one of its lanes again, or connect anew."
+    ),
+    "invalid_stream_id": "Rename the lane: letters, digits, underscores, hyphens and periods.",
+    "websocket_connection_limit_reached": "The connection is 60 minutes old: connect again.",
+    "invalid_api_key": "Check the API key.",
+    "model_not_found": "Check the model's name, and whether the account may use it.",
+    "context_length_exceeded": "The conversation is too long for the model: begin a new one.",
+    "insufficient_quota": "The account has no credit left.",
+    "credit_balance_exhausted": "The account has no credit left.",
+    "usage_limit_reached": "The plan's limit is reached: wait until it is reset.",
+    "rate_limit_exceeded": "Too many requests: wait a little and send it again.",
+    "server_error": "The service had a problem: send it again in a minute.",
+    "unsupported_native_inflight_message": (
+        "This service cannot take messages while it writes: wait for the end of the turn."
+    ),
+}
+"""Advice by error code [O, chapter 1.5, and common codes of the API]."""
+
+
+def refused(
+    code: str | None, message: str | None, details: tuple[str | None, int | None] = (None, None)
+) -> ServerRefused:
+    """Build the error for a request that never became a response.
+
+    Examples
+    --------
+    >>> str(refused("rate_limit_exceeded", "Slow down."))
+    'The request was refused (rate_limit_exceeded): Slow down. Too many requests: wait a little \
+and send it again.'
+    """
+    param, status = details
+    known = code or (f"HTTP {status}" if status else "no code")
+    said = (message or "The service gave no reason").strip()
+    if not said.endswith((".", "!", "?")):
+        said += "."
+    advice = ADVICE.get(code or "", "")
+    return ServerRefused(
+        f"The request was refused ({known}): {said} {advice}".rstrip(),
+        code=code,
+        param=param,
+        status=status,
+    )

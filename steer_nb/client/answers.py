@@ -1,0 +1,116 @@
+"""Filling what a response waits for: each value is on the disk before it counts as given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.errors import InvalidInput, TraceError
+from steer_nb.ledger import rules
+from steer_nb.ledger.required import active_continuation
+from steer_nb.wire import cancelled_fields, fill_stub
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steer_nb.client.core import Core
+    from steer_nb.client.settings import LaneSettings
+    from steer_nb.ledger import LaneState, RequiredInputState, ResponseState
+
+__all__ = ["Answers", "askable"]
+
+
+def askable(lane: LaneState) -> list[RequiredInputState]:
+    """Required input of a lane that can still take a value, while its parent runs too."""
+    parent = lane.tip
+    if parent is None or active_continuation(parent) is not None:
+        return []
+    return parent.waiting_for
+
+
+class Answers:
+    """Fills, clears and cancels required input. It lives on the I/O thread."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def find(self, lane: LaneSettings, key: str) -> tuple[ResponseState, RequiredInputState]:
+        """Find the required input `key` of a lane, the newest first: keys are unique only there.
+
+        Raises
+        ------
+        InvalidInput
+            If nothing in the lane asks for it.
+        """
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        asked = [] if state is None else [r for r in state.responses if key in r.required]
+        for response in reversed(asked):
+            if response.required[key].is_open:
+                return response, response.required[key]
+        if asked:
+            return asked[-1], asked[-1].required[key]
+        known = [] if state is None else [s.key for s in askable(state)]
+        rule = f"it asks for {', '.join(known)}" if known else "it asks for nothing now"
+        msg = f"Lane {lane.name} does not ask for {key!r}; {rule}."
+        raise InvalidInput(msg, field="key", value=key, rule=rule)
+
+    def open_input(self, lane: LaneSettings, key: str) -> tuple[ResponseState, RequiredInputState]:
+        """Like `find`, and refuse what can no longer take a value."""
+        response, stub = self.find(lane, key)
+        reason = rules.may_fill(response, key)
+        if reason is not None:
+            raise InvalidInput(_sentence(reason), field="key", value=key, rule=reason)
+        return response, stub
+
+    def fill(self, lane: LaneSettings, key: str, by: str, fields: Mapping[str, Any]) -> None:
+        """Give a required input its value; on the disk when this returns."""
+        response, stub = self.open_input(lane, key)
+        self.save(lane, response, stub, fill_stub(stub.stub, stub.call, **fields), by)
+
+    def save(
+        self,
+        lane: LaneSettings,
+        response: ResponseState,
+        stub: RequiredInputState,
+        item: dict[str, Any],
+        by: str,
+    ) -> None:
+        """Record a filled stub.
+
+        Raises
+        ------
+        TraceError
+            If the disk refuses it: then the value was not taken.
+        """
+        recorder = self._core.recorder
+        place = {"lane": lane.stream_id, "parent": response.id, "key": stub.key}
+        recorder.note("filled", **place, item=item, by=by)
+        try:
+            recorder.sync()
+        except TraceError:
+            recorder.note("cleared", **place)
+            raise
+
+    def clear(self, lane: LaneSettings, key: str) -> None:
+        """Take a value back that was not sent yet."""
+        response, stub = self.open_input(lane, key)
+        if stub.state == "filled":
+            self._core.recorder.note(
+                "cleared", lane=lane.stream_id, parent=response.id, key=stub.key
+            )
+            self._core.recorder.sync()
+
+    def cancel_all(self, lane: LaneSettings) -> list[str]:
+        """Answer everything that is open as cancelled by the user; the keys that were."""
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        done: list[str] = []
+        for stub in [] if state is None else askable(state):
+            if stub.state == "open":
+                response = self._core.ledger.responses[stub.parent_id]
+                fields = cancelled_fields(stub.stub, stub.call)
+                self.save(lane, response, stub, fill_stub(stub.stub, stub.call, **fields), "user")
+                done.append(stub.key)
+        return done
+
+
+def _sentence(reason: str) -> str:
+    return reason[:1].upper() + reason[1:]

@@ -1,0 +1,383 @@
+"""Handles: what `create` and `steer` return at once, to look at, to wait for, to await."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.client.advice import refused
+from steer_nb.client.required import RequiredInput, snapshot
+from steer_nb.errors import NotConnected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from typing import TypeVar
+
+    from steer_nb.client.lane import Lane
+    from steer_nb.client.session import Session
+    from steer_nb.ledger import Ledger, RequestState, ResponseState, SteerState
+
+    T = TypeVar("T")
+
+__all__ = ["Response", "Steer"]
+
+_HEAD = 60
+
+
+class _Handle:
+    """A name for something in a session's ledger; equal handles name the same thing."""
+
+    __slots__ = ("_key", "_session")
+
+    def __init__(self, session: Session, key: str) -> None:
+        self._session = session
+        self._key = key
+
+    @property
+    def key(self) -> str:
+        """Its local name, in the trace too, such as ``create-1``."""
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        assert isinstance(other, _Handle)
+        return self._session is other._session and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash((type(self), id(self._session), self._key))
+
+
+class Response(_Handle):
+    """One response, from the moment its request was sent.
+
+    It is awaitable: ``await response`` gives the response itself at its end, and leaves everything
+    running when it is interrupted. Its text so far is there at any time.
+
+    Examples
+    --------
+    >>> import steer_nb
+    >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+    ...     response = session.lane().create("Plan a day in Lisbon.").wait(timeout=30)
+    ...     response.status, response.text != ""
+    ('completed', True)
+    """
+
+    __slots__ = ()
+
+    def _states(self, ledger: Ledger) -> tuple[RequestState | None, ResponseState | None]:
+        request = ledger.requests.get(self._key)
+        if request is None:
+            return None, ledger.responses.get(self._key)
+        return request, ledger.responses.get(request.response_id or "")
+
+    def _of(self, read: Callable[[ResponseState], T], default: T) -> T:
+        def look(ledger: Ledger) -> T:
+            response = self._states(ledger)[1]
+            return default if response is None else read(response)
+
+        return self._session.read(look)
+
+    @property
+    def id(self) -> str | None:
+        """The service's id; None until the response began."""
+        return self._of(lambda r: r.id, None)
+
+    @property
+    def lane(self) -> Lane:
+        """The lane it runs on."""
+
+        def look(ledger: Ledger) -> str | None:
+            request, response = self._states(ledger)
+            owner = request or response
+            assert owner is not None
+            return owner.lane.stream_id
+
+        return self._session.lane_object(self._session.read(look))
+
+    @property
+    def status(self) -> str:
+        """How far it is.
+
+        ``sent`` (written, nothing heard), ``in_progress``, ``completed``, ``incomplete``,
+        ``failed``, ``cancelled``, ``error`` (broken off by an error event), ``truncated`` (the
+        connection was lost in the middle), ``refused`` (it never began), ``unknown`` (the
+        connection was lost before an answer), or ``unsent`` (it certainly never left).
+        """
+
+        def look(ledger: Ledger) -> str:
+            request, response = self._states(ledger)
+            return self._request_word(request) if response is None else response.status
+
+        return self._session.read(look)
+
+    @property
+    def text(self) -> str:
+        """Its output text so far."""
+        return self._of(lambda r: r.text, "")
+
+    @property
+    def refusal(self) -> str:
+        """Its refusal so far."""
+        return self._of(lambda r: r.refusal, "")
+
+    @property
+    def output(self) -> list[dict[str, Any]]:
+        """Its output items so far, in order, each in its newest full form."""
+        return self._of(
+            lambda r: [copy.deepcopy(r.items[index].data) for index in sorted(r.items)], []
+        )
+
+    @property
+    def usage(self) -> dict[str, Any] | None:
+        """Its token counts, once it ended. Each response has its own."""
+        return self._of(lambda r: copy.deepcopy(r.usage), None)
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """`code` and `message` of what went wrong, if anything did."""
+
+        def look(ledger: Ledger) -> dict[str, Any] | None:
+            request, response = self._states(ledger)
+            for state in (response, request):
+                if state is not None and state.error_message is not None:
+                    return {"code": state.error_code, "message": state.error_message}
+            return None
+
+        return self._session.read(look)
+
+    @property
+    def incomplete_reason(self) -> str | None:
+        """Why it is incomplete, such as ``steered`` or ``max_output_tokens``."""
+        return self._of(lambda r: r.incomplete_reason, None)
+
+    @property
+    def previous_response_id(self) -> str | None:
+        """The response it continues from."""
+
+        def look(ledger: Ledger) -> str | None:
+            request, response = self._states(ledger)
+            owner = response or request
+            return None if owner is None else owner.previous_response_id
+
+        return self._session.read(look)
+
+    @property
+    def steers(self) -> list[Steer]:
+        """The steers of it, oldest first."""
+        keys: list[str] = self._of(lambda r: [s.key for s in r.steers], [])
+        return [Steer(self._session, key) for key in keys]
+
+    @property
+    def successor(self) -> Response | None:
+        """The response that continues it on its lane, once that began."""
+        key = self._of(lambda r: None if r.successor is None else response_key(r.successor), None)
+        return None if key is None else Response(self._session, key)
+
+    @property
+    def required_input(self) -> tuple[RequiredInput, ...]:
+        """Everything it asked for, answered or not, in order."""
+        return self._of(lambda r: tuple(snapshot(s, r.lane.name) for s in r.required.values()), ())
+
+    def _ended(self, ledger: Ledger) -> bool | None:
+        request, response = self._states(ledger)
+        if response is not None:
+            return None if response.is_live else True
+        assert request is not None
+        if request.state == "unsent":
+            msg = (
+                f"{self._key} never left: {request.error_message}. Connect again and send it anew."
+            )
+            raise NotConnected(msg)
+        if request.state == "failed":
+            raise refused(request.error_code, request.error_message, self._status(ledger, request))
+        return True if request.state == "unknown" else None
+
+    @staticmethod
+    def _request_word(request: RequestState | None) -> str:
+        assert request is not None
+        return "refused" if request.state == "failed" else request.state
+
+    @staticmethod
+    def _status(ledger: Ledger, request: RequestState) -> tuple[str | None, int | None]:
+        for error in reversed(ledger.errors):
+            if error.request is request:
+                return error.param, error.status
+        return None, None
+
+    def wait(self, timeout: float | None = None) -> Response:
+        """Wait for its own end and return it; successors are handles of their own.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds.
+
+        Raises
+        ------
+        ServerRefused
+            If the service refused the request: `code` and advice are in it.
+        WaitTimeout
+            When the time is over; the response goes on.
+        """
+        self._session.until(self._ended, timeout, self._going_on)
+        return self
+
+    def _going_on(self) -> str:
+        return f"Response {self.id or self._key} is still {_words(self.status)}"
+
+    async def _settled(self) -> Response:
+        await self._session.until_async(self._ended)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Response]:
+        return self._settled().__await__()
+
+    def __repr__(self) -> str:
+        def look(ledger: Ledger) -> str:
+            request, response = self._states(ledger)
+            owner = response or request
+            assert owner is not None
+            status = response.status if response is not None else self._request_word(request)
+            text = "" if response is None else f": {_head(response.text)}"
+            name = self._key if response is None else response.id
+            return f"<Response {name} on {owner.lane.name}, {_words(status)}{text}>"
+
+        return self._session.read(look)
+
+
+class Steer(_Handle):
+    """One submission of input into a running response.
+
+    ``await steer`` gives the steer itself once it is committed, failed or unknown. *Accepted* is
+    not the end: only the successor's beginning proves that it is applied.
+    """
+
+    __slots__ = ()
+
+    def _of(self, read: Callable[[SteerState], T]) -> T:
+        return self._session.read(lambda ledger: read(ledger.steers[self._key]))
+
+    @property
+    def id(self) -> str | None:
+        """The service's id, once it acknowledged the steer."""
+        return self._of(lambda s: s.steer_id)
+
+    @property
+    def state(self) -> str:
+        """``sent``, ``accepted``, ``pending``, ``committed``, ``failed`` or ``unknown``."""
+        return self._of(lambda s: s.state)
+
+    @property
+    def input(self) -> Any:
+        """What was sent: text, or a list of user messages."""
+        return self._of(lambda s: copy.deepcopy(s.input))
+
+    @property
+    def text(self) -> str:
+        """The text of what was sent."""
+        return input_text(self.input)
+
+    @property
+    def response_id(self) -> str:
+        """The response it steers."""
+        return self._of(lambda s: s.parent_id)
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of that response."""
+        stream_id = self._of(lambda s: None if s.lane is None else s.lane.stream_id)
+        return self._session.lane_object(stream_id)
+
+    @property
+    def successor_id(self) -> str | None:
+        """The response that has it, once committed."""
+        return self._of(lambda s: s.successor_id)
+
+    @property
+    def successor(self) -> Response | None:
+        """That response."""
+
+        def look(ledger: Ledger) -> str | None:
+            successor = ledger.responses.get(ledger.steers[self._key].successor_id or "")
+            return None if successor is None else response_key(successor)
+
+        key = self._session.read(look)
+        return None if key is None else Response(self._session, key)
+
+    @property
+    def failure_code(self) -> str | None:
+        """Why it failed, in the service's word."""
+        return self._of(lambda s: s.failure_code)
+
+    @property
+    def failure_message(self) -> str | None:
+        """Why it failed, in the service's sentence."""
+        return self._of(lambda s: s.failure_message)
+
+    def _over(self, ledger: Ledger) -> bool | None:
+        return None if ledger.steers[self._key].live else True
+
+    def wait(self, timeout: float | None = None) -> Steer:
+        """Wait until it is committed, failed or unknown, and return it.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds.
+
+        Raises
+        ------
+        WaitTimeout
+            When the time is over. That is no refusal: do not send it again.
+        """
+        self._session.until(self._over, timeout, self._going_on)
+        return self
+
+    def _going_on(self) -> str:
+        return (
+            f"Steer {self.id or self._key} of {self.response_id} is still {self.state}, which is "
+            "no refusal"
+        )
+
+    async def _settled(self) -> Steer:
+        await self._session.until_async(self._over)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Steer]:
+        return self._settled().__await__()
+
+    def __repr__(self) -> str:
+        def look(s: SteerState) -> str:
+            code = f" ({s.failure_code})" if s.failure_code else ""
+            return f"<Steer {s.steer_id or s.key}, {s.state}{code}: {_head(input_text(s.input))}>"
+
+        return self._of(look)
+
+
+def response_key(response: ResponseState) -> str:
+    """The key that names a response: its request's, or its own id where nobody asked for it."""
+    return response.id if response.request is None else response.request.key
+
+
+def input_text(value: Any) -> str:
+    """The text in a message's input."""
+    if isinstance(value, str):
+        return value
+    texts: list[str] = []
+    for item in value if isinstance(value, list) else []:
+        content = item.get("content") if isinstance(item, dict) else None
+        if isinstance(content, str):
+            texts.append(content)
+        elif isinstance(content, list):
+            texts += [part["text"] for part in content if isinstance(part.get("text"), str)]
+    return "\n".join(texts)
+
+
+def _words(status: str) -> str:
+    return status.replace("_", " ")
+
+
+def _head(text: str) -> str:
+    line = " ".join(text.split())
+    return repr(line if len(line) <= _HEAD else line[:_HEAD] + "...")

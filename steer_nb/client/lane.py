@@ -1,0 +1,424 @@
+"""A lane: one conversation, its requests one after another, beside others on one connection."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.client.answers import askable
+from steer_nb.client.handles import Response, Steer, response_key
+from steer_nb.client.inputs import create_input, steer_input, user_items
+from steer_nb.client.io import wait
+from steer_nb.client.opening import close
+from steer_nb.client.required import RequiredInput, snapshot
+from steer_nb.client.sending import NotYet, Overrides
+from steer_nb.client.settling import going_on, settled_word
+from steer_nb.errors import LaneBusy
+from steer_nb.ledger import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from steer_nb.client.session import Session
+    from steer_nb.client.settings import LaneSettings
+    from steer_nb.client.tools import Tool
+    from steer_nb.ledger import LaneState, Ledger
+    from steer_nb.ledger.state import LaneWord
+
+    T = TypeVar("T")
+
+__all__ = ["Lane"]
+
+_START_SECONDS = 5.0
+"""How long a steer waits for the beginning of the response that it is meant for."""
+
+
+class Lane:
+    """One lane of a session; `Session.lane` makes it.
+
+    Everything can be called from any thread, and returns without waiting for the service, except
+    what is named ``wait``. An idle lane's `create` continues from its last response.
+
+    Examples
+    --------
+    >>> import steer_nb
+    >>> session = steer_nb.connect(simulate="weather", journal=False, quiet=True)
+    >>> lane = session.lane("trip")
+    >>> response = lane.create("What is the weather in Lisbon?")
+    >>> lane.wait(timeout=30)
+    'waiting_input'
+    >>> needed = lane.required_input[0]
+    >>> lane.fill(needed.key, output="18 C and sunny").state
+    'filled'
+    >>> lane.send_continuation().wait(timeout=30).status
+    'completed'
+    >>> session.close()
+    """
+
+    def __init__(self, session: Session, settings: LaneSettings) -> None:
+        self._session = session
+        self._settings = settings
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """The session it belongs to."""
+        return self._session
+
+    @property
+    def stream_id(self) -> str | None:
+        """Its name on the wire; None for the default lane."""
+        return self._settings.stream_id
+
+    @property
+    def name(self) -> str:
+        """What a person calls it; ``(default)`` for the default lane."""
+        return self._settings.name
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The fields that each of its requests carries."""
+        return self._session.read(lambda _: copy.deepcopy(self._settings.fields))
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        """Its functions, by the name the model uses."""
+        return self._session.read(lambda _: dict(self._settings.tools))
+
+    def _of(self, read: Callable[[LaneState], T], default: T) -> T:
+        def look(ledger: Ledger) -> T:
+            state = ledger.lanes.get(self.stream_id)
+            return default if state is None else read(state)
+
+        return self._session.read(look)
+
+    @property
+    def state(self) -> LaneWord:
+        """``idle``, ``queued``, ``running``, ``waiting_input``, ``detached`` or ``failed``."""
+        return self._of(rules.lane_word, "idle")
+
+    @property
+    def text(self) -> str:
+        """The text so far of its newest response."""
+        return self._of(lambda s: s.responses[-1].text if s.responses else "", "")
+
+    @property
+    def response(self) -> Response | None:
+        """Its newest response or request, if there is any."""
+
+        def look(state: LaneState) -> str | None:
+            if state.queue:
+                return state.queue[-1].key
+            if state.requests and state.requests[-1].response_id is None:
+                last = state.requests[-1]
+                if not state.responses or state.responses[-1].started.seq < last.sent.seq:
+                    return last.key
+            return response_key(state.responses[-1]) if state.responses else None
+
+        key = self._of(look, None)
+        return None if key is None else Response(self._session, key)
+
+    @property
+    def responses(self) -> list[Response]:
+        """All its responses that began, oldest first."""
+        keys: list[str] = self._of(lambda s: [response_key(r) for r in s.responses], [])
+        return [Response(self._session, key) for key in keys]
+
+    @property
+    def steers(self) -> list[Steer]:
+        """All steers of its responses, oldest first."""
+        keys: list[str] = self._of(lambda s: [t.key for r in s.responses for t in r.steers], [])
+        return [Steer(self._session, key) for key in keys]
+
+    # -- sending -----------------------------------------------------------------------------
+
+    def create(self, input: Any = None, **overrides: Any) -> Response:  # noqa: A002
+        """Send a request for a response; returns at once.
+
+        It carries the lane's settings and continues from the lane's last response.
+
+        Parameters
+        ----------
+        input : object
+            What to say; see `steer_nb.client.inputs.create_input`.
+        **overrides
+            Fields of `response.create` for this request alone. None leaves a field out;
+            ``previous_response_id=None`` begins a new conversation.
+
+        Raises
+        ------
+        LaneBusy
+            If the lane cannot take it now, with the reason.
+        InvalidInput, InvalidLane, NotConnected, UnknownLane, TraceError
+            Nothing was sent.
+        """
+        value, changes = create_input(input), Overrides(overrides)
+        sender = self._session.core.sender
+        key = self._soon(lambda: sender.create(self._settings, value, changes))
+        return Response(self._session, key)
+
+    def steer(self, input: Any) -> Steer:  # noqa: A002
+        """Send input into the response that is being written; returns once it is on its way.
+
+        Where a response was asked for and has not begun, this waits up to five seconds for its
+        beginning: a steer has to name it.
+
+        Parameters
+        ----------
+        input : object
+            What to say; it goes out exactly as written.
+
+        Raises
+        ------
+        LaneBusy
+            If nothing is being written, with the reason.
+        InvalidInput, NotConnected, UnknownLane, TraceError
+            Nothing was sent.
+        """
+        value = steer_input(input)
+        sender = self._session.core.sender
+        key = self._soon(lambda: sender.steer(self._settings, value))
+        return Steer(self._session, key)
+
+    def send(self, input: Any, **overrides: Any) -> Response | Steer:  # noqa: A002
+        """Steer the response that is being written, or create the next one.
+
+        Returns
+        -------
+        Steer or Response
+            Which of the two it did.
+
+        Raises
+        ------
+        LaneBusy, InvalidInput, NotConnected, UnknownLane, TraceError
+            As for `create` and `steer`.
+        """
+        value, changes = steer_input(input), Overrides(overrides)
+        sender = self._session.core.sender
+        kind, key = self._soon(lambda: sender.send(self._settings, value, changes))
+        handle = Steer if kind == "steer" else Response
+        return handle(self._session, key)
+
+    def _soon(self, attempt: Callable[[], T]) -> T:
+        """Try on the I/O thread; where the lane is about to begin, wait for that and try again."""
+        end = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                return self._session.act(attempt)
+            except NotYet as error:
+                left = end - time.monotonic()
+                if left <= 0:
+                    reason = str(error).partition(";")[0]
+                    msg = f"{reason}, after {_START_SECONDS:g} seconds; try again later."
+                    raise LaneBusy(msg) from None
+            begun = self._session.watch(self._begun)
+            try:
+                wait(begun, left)
+            except TimeoutError:
+                continue
+            finally:
+                begun.cancel()
+
+    def _begun(self, ledger: Ledger) -> bool | None:
+        state = ledger.lanes.get(self.stream_id)
+        waits = state is not None and state.current is None and rules.lane_word(state) == "queued"
+        return None if waits else True
+
+    # -- required input ----------------------------------------------------------------------
+
+    @property
+    def required_input(self) -> tuple[RequiredInput, ...]:
+        """What its newest response asks for and no continuation carries yet, in order.
+
+        It is known as soon as the call is complete, also while the response goes on, and whether
+        or not a steer is queued.
+        """
+        return self._of(lambda s: tuple(snapshot(stub, s.name) for stub in askable(s)), ())
+
+    def fill(self, key: str, *, by: str = "user", **fields: Any) -> RequiredInput:
+        """Give a required input its value; it is on the disk when this returns, and not sent.
+
+        Filling again replaces the value until it is sent.
+
+        Parameters
+        ----------
+        key : str
+            Its `call_id` or `approval_request_id`.
+        by : {"user", "code", "policy"}
+            Where the value comes from, for the record.
+        **fields
+            The wire's own names: `output`, `tools`, `status`, `approve`, `reason`,
+            `acknowledged_safety_checks` …
+
+        Raises
+        ------
+        InvalidInput
+            Names field, value and rule; or says why nothing takes a value under that key.
+        TraceError
+            If the disk refuses it: then it was not taken.
+        """
+        answers = self._session.core.answers
+        self._session.act(lambda: answers.fill(self._settings, key, by, fields))
+        return self._required(key)
+
+    def clear(self, key: str) -> RequiredInput:
+        """Take back a value that was not sent yet.
+
+        Raises
+        ------
+        InvalidInput
+            If nothing takes a value under that key any more.
+        """
+        answers = self._session.core.answers
+        self._session.act(lambda: answers.clear(self._settings, key))
+        return self._required(key)
+
+    def cancel_all(self) -> tuple[RequiredInput, ...]:
+        """Answer everything that is open as cancelled by the user; nothing is sent yet.
+
+        Returns
+        -------
+        tuple of RequiredInput
+            What was answered by this.
+        """
+        answers = self._session.core.answers
+        keys = self._session.act(lambda: answers.cancel_all(self._settings))
+        return tuple(self._required(key) for key in keys)
+
+    def run_tool(self, key: str) -> RequiredInput:
+        """Run one's own function for a call, on a worker thread, and wait for its end.
+
+        The result is saved and fills the required input; it is not sent. A function that raises
+        gives an error text, to be seen and edited with `fill`. A call's function runs once: asked
+        again, the saved result is given back.
+
+        Raises
+        ------
+        ToolFailed
+            If there is no function for it, its policy is ``never``, or it was begun once and its
+            end was never seen.
+        InvalidInput
+            If nothing takes a value under that key any more.
+        """
+        runner = self._session.core.runner
+        place = self._session.act(lambda: runner.start(self._settings, key))
+        if place is not None:
+            self._session.until(
+                lambda _: None if place in runner.running else True, None, lambda: ""
+            )
+        return self._required(key)
+
+    def _required(self, key: str) -> RequiredInput:
+        answers = self._session.core.answers
+        return self._session.read(
+            lambda _: snapshot(answers.find(self._settings, key)[1], self.name)
+        )
+
+    def preview_continuation(self, input: Any = None, **overrides: Any) -> str:  # noqa: A002
+        """Return the exact message that `send_continuation` would send now, as JSON text.
+
+        Raises
+        ------
+        NothingToContinue
+            If nothing waits.
+        """
+        items, changes = user_items(input), Overrides(overrides)
+        sender = self._session.core.sender
+        return self._session.read(lambda _: sender.preview(self._settings, items, changes))
+
+    def send_continuation(self, input: Any = None, **overrides: Any) -> Response:  # noqa: A002
+        """Send the one continuation of the response that waits.
+
+        It goes to the same lane, names that response, holds the filled stubs in the order they
+        were asked for (and new input, if given), and carries the lane's settings. Steers that are
+        queued are not sent again: the service puts them in front by itself.
+
+        Parameters
+        ----------
+        input : object, optional
+            New input to follow the answers.
+        **overrides
+            Fields of `response.create` for this request alone.
+
+        Raises
+        ------
+        RequiredInputOpen
+            While something is unanswered; its `keys` say what.
+        NothingToContinue
+            If nothing waits, or the continuation was sent already.
+        InvalidInput, NotConnected, UnknownLane, TraceError
+            Nothing was sent.
+        """
+        items, changes = user_items(input), Overrides(overrides)
+        sender = self._session.core.sender
+        key = self._session.act(lambda: sender.continuation(self._settings, items, changes))
+        return Response(self._session, key)
+
+    # -- the rest ----------------------------------------------------------------------------
+
+    def fork(self, name: str, response: Response | str | None = None, **settings: Any) -> Lane:
+        """Open another lane that continues from a response of this one.
+
+        Parameters
+        ----------
+        name : str
+            The new lane.
+        response : Response or str, optional
+            A response that has ended, or its id; the lane's last one by default.
+        **settings
+            What the new lane's requests carry differently.
+
+        Raises
+        ------
+        LaneBusy, RequiredInputOpen, NothingToContinue
+            If there is nothing yet that could be continued, with the reason.
+        """
+        return self._session.open_fork(name, self._settings, response, settings)
+
+    def _settled_word(self, _: Ledger) -> LaneWord | None:
+        return settled_word(self._session.core, self._settings)
+
+    def wait(self, timeout: float | None = None) -> LaneWord:
+        """Wait until the lane is idle, waits for a person's input, failed or is detached.
+
+        It never waits for a click. A tool with policy ``auto`` is no person: while it works, the
+        lane is not settled.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds.
+
+        Returns
+        -------
+        str
+            The lane's state.
+
+        Raises
+        ------
+        WaitTimeout
+            When the time is over, naming what still goes on.
+        """
+        return self._session.until(self._settled_word, timeout, self._going_on)
+
+    async def settled(self) -> LaneWord:
+        """Await what `wait` waits for; interrupting it leaves everything running."""
+        return await self._session.until_async(self._settled_word)
+
+    def _going_on(self) -> str:
+        return self._session.read(lambda _: going_on(self._session.core, self._settings))
+
+    def close(self) -> None:
+        """Close the lane here. What it still gets is recorded; the service knows no closing."""
+        self._session.act(lambda: close(self._session.core, self._settings))
+
+    def __repr__(self) -> str:
+        model = self.settings.get("model")
+        count = len(self.responses)
+        return (
+            f"<{self._going_on()}; model {model}, {count} response{'' if count == 1 else 's'}"
+            f"{', closed' if not self._settings.open else ''}>"
+        )

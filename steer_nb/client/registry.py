@@ -1,0 +1,198 @@
+"""`connect`, and the sessions there are, by name."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.client.endpoint import Endpoint, from_environment, of_client, of_url
+from steer_nb.client.session import Session
+from steer_nb.client.transport import WebSocketTransport
+from steer_nb.errors import InvalidInput, UnknownSession
+from steer_nb.trace import Journal, journal_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
+
+    from steer_nb.simulator import Scenario, Simulator
+
+__all__ = ["connect", "current_session", "sessions"]
+
+JOURNAL_DIRECTORY = ".steer"
+
+_sessions: dict[str, Session] = {}  # the one connected last stands last
+_lock = threading.Lock()
+
+
+def connect(
+    url: str | None = None,
+    *,
+    api_key: str | None = None,
+    model: str | None = None,
+    simulate: bool | str | Scenario | None = None,
+    journal: str | PathLike[str] | bool | None = None,
+    name: str = "default",
+    client: Any = None,
+    headers: Mapping[str, str] | None = None,
+    tools: Iterable[Any] = (),
+    quiet: bool = False,
+) -> Session:
+    """Open a session with a service, or with the embedded simulator.
+
+    Without arguments it uses ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL`` where they are set, and the
+    simulator where they are not; it prints one line that says which. A session of the same name is
+    replaced and closed, once the new one is open.
+
+    Parameters
+    ----------
+    url : str, optional
+        ``http``, ``https``, ``ws`` or ``wss``, with or without ``/responses`` at its end.
+    api_key : str, optional
+        By default ``OPENAI_API_KEY``; an empty one sends none. It goes only to ``wss://`` or to
+        this machine.
+    model : str, optional
+        What lanes use that name none.
+    simulate : bool, str or Scenario, optional
+        Start the simulator: True, or a scenario (``planner``, ``weather``, ``seven`` …).
+    journal : path-like or False, optional
+        The directory of the journal; ``.steer`` under the current one by default. False keeps the
+        trace in memory only.
+    name : str
+        What the session is called.
+    client : openai.OpenAI, optional
+        Take URL, key and headers from an official client object.
+    headers : mapping, optional
+        More headers for the upgrade request.
+    tools : list, optional
+        Functions, `Tool` objects and the wire's own tool objects, for every lane.
+    quiet : bool
+        Print nothing.
+
+    Returns
+    -------
+    Session
+
+    Raises
+    ------
+    ConnectionFailed
+        Says what to try; `AuthenticationFailed` if the key was refused.
+    InsecureKey
+        If the key would travel unencrypted.
+    InvalidInput
+        If arguments do not go together, or the URL is none.
+    TraceError
+        If no journal can be written.
+
+    Examples
+    --------
+    >>> import steer_nb
+    >>> session = steer_nb.connect(simulate="planner", journal=False, quiet=True)
+    >>> session.status()["connected"]
+    True
+    >>> session.close()
+    """
+    if not isinstance(name, str) or not name.strip():
+        msg = f"A session's name is text, not {name!r}."
+        raise InvalidInput(msg, field="name", value=name, rule="not empty")
+    _check_together(url=url, client=client, simulate=simulate)
+    given, line = _endpoint(url, api_key, simulate, client, headers)
+    simulator: Simulator | None = None
+    scenario: str | None = None
+    if given is None:
+        from steer_nb.simulator import Simulator
+
+        wanted = "planner" if simulate in (None, True) else simulate
+        simulator = Simulator(wanted)  # type: ignore[arg-type]
+        scenario = wanted if isinstance(wanted, str) else str(getattr(wanted, "name", "own"))
+        simulator.start()
+        given = of_url(simulator.url)
+        line = f"Connected to the embedded simulator (scenario {scenario}) at {given.shown}"
+        line += "." if simulate else " — set OPENAI_API_KEY to use OpenAI."
+    try:
+        session = Session(
+            name,
+            given,
+            WebSocketTransport(),
+            model=model,
+            tools=tools,
+            simulator=simulator,
+            scenario=scenario,
+        )
+        session.open(_journal(journal, session))
+    except BaseException:
+        if simulator is not None:
+            simulator.stop()
+        raise
+    with _lock:
+        old = _sessions.pop(name, None)
+        _sessions[name] = session
+    if old is not None:
+        old.close()
+    if not quiet:
+        sys.stdout.write(line + "\n")
+    return session
+
+
+def sessions() -> dict[str, Session]:
+    """Return the sessions of this process, by name, the one connected last at the end."""
+    return dict(_sessions)
+
+
+def current_session(name: str | None = None) -> Session:
+    """Return the session of that name, or the one connected last.
+
+    Raises
+    ------
+    UnknownSession
+        If there is none, with the names there are.
+    """
+    known = sessions()
+    if name is None:
+        if known:
+            return next(reversed(known.values()))
+        msg = "There is no session yet: connect first, with steer_nb.connect() or %steer connect."
+        raise UnknownSession(msg)
+    if name not in known:
+        msg = f"There is no session {name!r}. There is: {', '.join(known) or 'none'}."
+        raise UnknownSession(msg)
+    return known[name]
+
+
+def _check_together(**given: object) -> None:
+    names = [name for name, value in given.items() if value is not None and value is not False]
+    if len(names) > 1:
+        rule = "one of url, client and simulate"
+        msg = f"{' and '.join(names)} do not go together: give {rule}."
+        raise InvalidInput(msg, field=names[1], value=given[names[1]], rule=rule)
+
+
+def _endpoint(
+    url: str | None,
+    api_key: str | None,
+    simulate: object,
+    client: object,
+    headers: Mapping[str, str] | None,
+) -> tuple[Endpoint | None, str]:
+    if simulate:
+        return None, ""
+    if client is not None:
+        of = of_client(client, api_key=api_key, headers=headers)
+        return of, f"Connected to {of.shown} with the client object's key."
+    found = from_environment(url, api_key, headers)
+    return found, "" if found is None else f"Connected to {found.shown}."
+
+
+def _journal(journal: object, session: Session) -> Journal | None:
+    if journal is False:
+        return None
+    directory = JOURNAL_DIRECTORY if journal is None or journal is True else journal
+    header = session.trace.header
+    path = journal_path(
+        directory,  # type: ignore[arg-type]
+        session.name,
+        header.trace_id,
+        header.started_at or 0.0,
+    )
+    return Journal(path, header)

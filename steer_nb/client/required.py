@@ -1,0 +1,117 @@
+"""Required input as a person sees it: unchanging snapshots of what the ledger keeps."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steer_nb.ledger import RequiredInputState, ToolRun
+
+__all__ = ["RequiredInput", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredInput:
+    """One result or decision that a response waits for, as it was when asked.
+
+    Attributes
+    ----------
+    key : str
+        Its `call_id` or `approval_request_id`: what `Lane.fill` takes.
+    type : str
+        The stub's type, such as ``function_call_output``.
+    stub : dict
+        The identifying fields, as the service lists them.
+    call : dict or None
+        The output item that asks for it, where it was seen.
+    state : str
+        ``open``, ``filled``, ``sent``, ``confirmed``, ``stale`` or ``cancelled``.
+    item : dict or None
+        The filled stub, as it will be sent.
+    name, server_label : str or None
+        The tool that is asked for; the MCP server that asks for approval.
+    source : str
+        ``response_completed``: derived from the response's own call; ``steer_pending``: the
+        service listed it first.
+    optional : bool
+        Whether a continuation may go out without it (asynchronous calls).
+    parent_id : str
+        The response that asks.
+    lane : str
+        The lane's name.
+    filled_by : str or None
+        ``user``, ``code`` or ``policy``.
+    tool : dict or None
+        The run of one's own function for it: `name`, `by`, `running`, `ok`, `output`, `error`,
+        `duration_s`.
+    """
+
+    key: str
+    type: str
+    stub: dict[str, Any]
+    call: dict[str, Any] | None
+    state: str
+    item: dict[str, Any] | None
+    name: str | None
+    server_label: str | None
+    source: str
+    optional: bool
+    parent_id: str
+    lane: str
+    filled_by: str | None
+    tool: dict[str, Any] | None
+
+    @property
+    def arguments(self) -> str:
+        """The call's arguments or free-form input, as the model wrote them."""
+        call = self.call or {}
+        value = call.get("arguments", call.get("input"))
+        return value if isinstance(value, str) else ""
+
+    def __repr__(self) -> str:
+        what = self.name or self.server_label
+        tool = "" if self.tool is None else f", tool {_run_word(self.tool)}"
+        return (
+            f"<RequiredInput {self.key}: {self.type}{f' for {what}' if what else ''}, "
+            f"{self.state}{', optional' if self.optional else ''}{tool}>"
+        )
+
+
+def snapshot(state: RequiredInputState, lane: str) -> RequiredInput:
+    """Copy what the ledger keeps, so that nobody holds on to it."""
+    return RequiredInput(
+        key=state.key,
+        type=state.type,
+        stub=copy.deepcopy(state.stub),
+        call=copy.deepcopy(state.call),
+        state=state.state,
+        item=copy.deepcopy(state.item),
+        name=state.name,
+        server_label=state.server_label,
+        source=state.source,
+        optional=state.optional,
+        parent_id=state.parent_id,
+        lane=lane,
+        filled_by=state.filled_by,
+        tool=None if state.tool is None else _run(state.tool),
+    )
+
+
+def _run(run: ToolRun) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "by": run.by,
+        "running": run.finished is None,
+        "ok": run.ok,
+        "output": run.output,
+        "error": run.error,
+        "duration_s": run.duration_s,
+    }
+
+
+def _run_word(run: dict[str, Any]) -> str:
+    if run["running"]:
+        return "running"
+    return "ran" if run["ok"] else "raised"

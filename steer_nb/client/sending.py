@@ -1,0 +1,279 @@
+"""Building requests and letting them out: recorded, on the disk, then on the wire.
+
+Every rule of what may be sent now is `steer_nb.ledger.rules`'; here they are asked in the same turn
+of the I/O thread in which the request is recorded, so that two callers cannot both be first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.client.settings import merge, redacted
+from steer_nb.client.tools import split_tools
+from steer_nb.errors import (
+    InvalidInput,
+    InvalidLane,
+    LaneBusy,
+    NothingToContinue,
+    RequiredInputOpen,
+    TraceError,
+    UnknownLane,
+)
+from steer_nb.ledger import rules
+from steer_nb.wire import MAX_STREAM_IDS, encode, response_create, response_steer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steer_nb.client.core import Core
+    from steer_nb.client.settings import LaneSettings
+    from steer_nb.client.tools import Tool
+    from steer_nb.ledger import LaneState, ResponseState
+
+__all__ = ["NotYet", "Overrides", "Sender"]
+
+
+class NotYet(LaneBusy):
+    """The lane's next response is about to begin; asking again soon may succeed."""
+
+
+class Overrides:
+    """What one request says differently from its lane.
+
+    Parameters
+    ----------
+    given : mapping
+        Fields of `response.create`; None takes a field out. `tools` may hold functions.
+        `previous_response_id` may be a response handle or None for a new chain.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.fields = dict(given)
+        self.functions: dict[str, Tool] = {}
+        self.chain = "previous_response_id" not in self.fields
+        self.previous: str | None = None
+        if not self.chain:
+            previous = self.fields.pop("previous_response_id")
+            self.previous = getattr(previous, "id", previous)
+            if previous is not None and not isinstance(self.previous, str):
+                msg = f"previous_response_id is {previous!r}: give a response that has begun."
+                raise InvalidInput(msg, field="previous_response_id", value=previous, rule="an id")
+        for name, why in (("input", "is the first argument"), ("stream_id", "is the lane's name")):
+            if name in self.fields:
+                msg = f"{name} cannot be given here: it {why}."
+                raise InvalidInput(msg, field=name, value=self.fields[name], rule=why)
+        if self.fields.get("tools") is not None:
+            self.fields["tools"], self.functions = split_tools(self.fields["tools"])
+
+    def __bool__(self) -> bool:
+        return bool(self.fields) or not self.chain
+
+
+class Sender:
+    """Sends creates, steers and continuations. It lives on the I/O thread."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._count = 0
+
+    # -- the three requests ------------------------------------------------------------------
+
+    def create(self, lane: LaneSettings, value: Any, overrides: Overrides) -> str:
+        """Send `response.create` and return its local key.
+
+        Raises
+        ------
+        NotConnected, UnknownLane, LaneBusy, InvalidInput, InvalidLane
+            With the reason; then nothing was sent.
+        NotYet
+            If the request before it has no id to chain on yet.
+        """
+        self._check_open(lane)
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        body = merge(lane.fields, overrides.fields)
+        if value is not None:
+            body["input"] = value
+        if not overrides.chain:
+            body["previous_response_id"] = overrides.previous
+        elif body.get("conversation") is None:
+            previous = self._tip(lane, state)
+            if previous is not None:
+                body["previous_response_id"] = previous
+        reason = rules.may_create(
+            self._core.ledger, lane.stream_id, body.get("previous_response_id")
+        )
+        if reason is not None:
+            raise LaneBusy(_on(lane, reason))
+        return self._send_create(lane, body, overrides)
+
+    def steer(self, lane: LaneSettings, value: Any) -> str:
+        """Send `response.steer` for what the lane is writing and return its local key.
+
+        Raises
+        ------
+        NotConnected, UnknownLane, LaneBusy, InvalidInput
+            With the reason; then nothing was sent.
+        NotYet
+            If the response to steer has not begun.
+        """
+        self._check_open(lane)
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        if state is None or state.current is None:
+            if state is not None and rules.lane_word(state) == "queued":
+                msg = f"Lane {lane.name}: its response has not started yet; try again in a moment."
+                raise NotYet(msg)
+            reason = "nothing is being written; send it as the next turn instead"
+            raise LaneBusy(_on(lane, reason if state is None else rules.may_steer(state) or reason))
+        request = response_steer(state.current.id, value)
+        key = self._key("steer")
+        self._let_out(key, lane, request)
+        return key
+
+    def send(self, lane: LaneSettings, value: Any, overrides: Overrides) -> tuple[str, str]:
+        """Steer what is being written, else create: ``("steer" or "create", key)``."""
+        self._check_open(lane)
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        if state is not None and rules.lane_word(state) in ("running", "queued"):
+            if overrides:
+                names = ", ".join(overrides.fields) or "previous_response_id"
+                msg = (
+                    f"Lane {lane.name} is running, so this is a steer, which carries no settings "
+                    f"({names}): wait for its end, or leave them out."
+                )
+                raise InvalidInput(msg, field=names, rule="a steer carries only its input")
+            return "steer", self.steer(lane, value)
+        return "create", self.create(lane, value, overrides)
+
+    def continuation(
+        self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides
+    ) -> str:
+        """Send the one continuation of the lane's waiting response and return its local key.
+
+        Raises
+        ------
+        NothingToContinue
+            If nothing waits, or its continuation is on its way already.
+        RequiredInputOpen
+            If something is unanswered.
+        NotConnected, UnknownLane, InvalidInput
+            With the reason; then nothing was sent.
+        """
+        self._check_open(lane)
+        parent = self._parent(lane)
+        unanswered = [stub.key for stub in rules.unanswered(parent)]
+        reason = rules.may_continue(parent)
+        if reason is not None:
+            if unanswered and not parent.is_live:
+                msg = f"{_on(lane, reason)} Fill them, or answer all as cancelled."
+                raise RequiredInputOpen(msg, keys=tuple(unanswered))
+            raise NothingToContinue(_on(lane, reason))
+        body = self._continuation_body(lane, parent, items, overrides)
+        return self._send_create(lane, body, overrides)
+
+    def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
+        """Return the text that `continuation` would send now, without what is unanswered yet."""
+        parent = self._parent(lane)
+        body = self._continuation_body(lane, parent, items, overrides)
+        return encode(response_create(stream_id=lane.stream_id, **body))
+
+    # -- what they have in common ------------------------------------------------------------
+
+    def _check_open(self, lane: LaneSettings) -> None:
+        if not lane.open:
+            msg = f"Lane {lane.name} was closed; session.lane({lane.name!r}) opens it again."
+            raise UnknownLane(msg)
+        self._core.require_connected()
+
+    def check_name(self, stream_id: str | None, others: set[str]) -> None:
+        """Refuse a lane name more than one connection takes [O, chapter 1.3].
+
+        Raises
+        ------
+        InvalidLane
+            With the reason.
+        """
+        taken = self._core.names_used | others
+        if stream_id is not None and stream_id not in taken and len(taken) >= MAX_STREAM_IDS:
+            rule = f"a connection takes {MAX_STREAM_IDS} lane names over its whole life"
+            msg = (
+                f"{stream_id!r} would be lane name {len(taken) + 1}, and {rule}. Use one of its "
+                "lanes again, or connect another session."
+            )
+            raise InvalidLane(msg, field="stream_id", value=stream_id, rule=rule)
+
+    def _tip(self, lane: LaneSettings, state: LaneState | None) -> str | None:
+        begun = 0 if state is None else len(state.responses)
+        if lane.base is not None and begun <= lane.n_before_base:
+            return lane.base
+        if state is None:
+            return None
+        if state.queue:
+            # What this should continue from has no id yet.
+            what = "The request before it has not started yet"
+            if state.current is not None:
+                msg = (
+                    f"Lane {lane.name}: {what.lower()} and waits behind {state.current.id}. Wait, "
+                    "or say previous_response_id=... yourself (None begins a new conversation)."
+                )
+                raise LaneBusy(msg)
+            msg = f"Lane {lane.name}: {what.lower()}; try again in a moment."
+            raise NotYet(msg)
+        tip = rules.chain_tip(state)
+        return None if tip is None else tip.id
+
+    def _parent(self, lane: LaneSettings) -> ResponseState:
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        parent = None if state is None else rules.parent_waiting(state) or state.tip
+        if parent is None:
+            msg = f"Lane {lane.name} has nothing to continue: nothing was sent on it yet."
+            raise NothingToContinue(msg)
+        if not parent.required:
+            raise NothingToContinue(_on(lane, f"{parent.id} asks for nothing."))
+        return parent
+
+    def _continuation_body(
+        self,
+        lane: LaneSettings,
+        parent: ResponseState,
+        items: list[dict[str, Any]],
+        overrides: Overrides,
+    ) -> dict[str, Any]:
+        if not overrides.chain:
+            rule = "a continuation belongs to the response that waits"
+            msg = f"previous_response_id cannot be given here: {rule}."
+            raise InvalidInput(msg, field="previous_response_id", rule=rule)
+        body = merge(lane.fields, overrides.fields)
+        body["previous_response_id"] = parent.id
+        body["input"] = [*rules.continuation_input(parent), *items]
+        return body
+
+    def _send_create(self, lane: LaneSettings, body: dict[str, Any], overrides: Overrides) -> str:
+        request = response_create(stream_id=lane.stream_id, **body)
+        self.check_name(lane.stream_id, set())
+        key = self._key("create")
+        self._let_out(key, lane, request)
+        if lane.stream_id is not None:
+            self._core.names_used.add(lane.stream_id)
+        lane.called.update(overrides.functions)
+        return key
+
+    def _key(self, kind: str) -> str:
+        self._count += 1
+        return f"{kind}-{self._count}"
+
+    def _let_out(self, key: str, lane: LaneSettings, request: dict[str, Any]) -> None:
+        recorder = self._core.recorder
+        text = encode(request)
+        hidden = redacted(request)
+        recorder.out(text if hidden == request else encode(hidden), key, lane.stream_id)
+        try:
+            recorder.sync()
+        except TraceError as error:
+            recorder.note("unsent", key=key, reason=str(error))
+            raise
+        self._core.post(key, text)
+
+
+def _on(lane: LaneSettings, reason: str) -> str:
+    text = reason.rstrip(".")
+    return f"Lane {lane.name}: {text}."

@@ -1,0 +1,354 @@
+"""A session: one connection to a service, its lanes, and the trace of everything that happened."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.client.core import Core
+from steer_nb.client.io import io_thread, tick, wait
+from steer_nb.client.lane import Lane
+from steer_nb.client.opening import Opening, fork_base, place
+from steer_nb.client.settings import DEFAULT_MODEL, LaneSettings, prepare
+from steer_nb.client.settling import all_going_on, all_settled, status
+from steer_nb.errors import LaneBusy, NotConnected, UnknownLane, WaitTimeout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self, TypeVar
+
+    from steer_nb.client.endpoint import Endpoint
+    from steer_nb.client.handles import Response
+    from steer_nb.client.transport import Transport
+    from steer_nb.ledger import Ledger
+    from steer_nb.simulator import Simulator
+    from steer_nb.trace import Journal, Trace
+
+    T = TypeVar("T")
+
+__all__ = ["Session"]
+
+
+class Session:
+    """One connection and its lanes; `steer_nb.connect` makes it.
+
+    Everything can be called from any thread. It is a context manager that closes itself.
+
+    Attributes
+    ----------
+    name : str
+        What it is called; connecting again under that name replaces it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        transport: Transport,
+        *,
+        model: str | None = None,
+        tools: Any = (),
+        simulator: Simulator | None = None,
+        scenario: str | None = None,
+    ) -> None:
+        self.name = name
+        self.core = Core(name, endpoint, transport)
+        self._simulator = simulator
+        self._scenario = scenario
+        fields: dict[str, Any] = {"model": model or DEFAULT_MODEL}
+        if tools:
+            fields["tools"] = tools
+        self.core.defaults, functions = prepare(fields)
+        self.core.functions = functions or {}
+        self._lanes: dict[str | None, Lane] = {}
+        self._process = os.getpid()
+        self._forget: Callable[[], None] | None = None
+
+    def open(self, journal: Journal | None) -> None:
+        """Connect; `steer_nb.connect` calls it once."""
+        self._journal_path = None if journal is None else journal.path
+        about = {"simulator": self._scenario, "model": self.core.defaults["model"]}
+        opening = io_thread.submit(self.core.open(journal, about))
+        try:
+            wait(opening)
+        except BaseException:
+            opening.cancel()
+            raise
+        self._forget = io_thread.at_exit(lambda: self.core.shut(1001, "kernel exit"))
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """Where it is connected to, without credentials."""
+        return self.core.endpoint.shown
+
+    @property
+    def trace(self) -> Trace:
+        """The record of everything that happened; it grows while one looks at it."""
+        return self.core.recorder.trace
+
+    @property
+    def simulator(self) -> Simulator | None:
+        """The embedded simulator, if it was started for this session."""
+        return self._simulator
+
+    @property
+    def journal_path(self) -> Path | None:
+        """The file that the trace is written to while it grows, if there is one."""
+        return self._journal_path
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be sent any more: it was closed, or the connection is gone."""
+        return not self.core.connected or os.getpid() != self._process
+
+    @property
+    def lanes(self) -> dict[str, Lane]:
+        """The open lanes, by name."""
+        return {lane.name: lane for lane in tuple(self._lanes.values()) if lane._settings.open}
+
+    def __getitem__(self, name: str) -> Lane:
+        """Return an open lane.
+
+        Raises
+        ------
+        UnknownLane
+            With the names there are.
+        """
+        lanes = self.lanes
+        if name in lanes:
+            return lanes[name]
+        known = ", ".join(lanes) or "none"
+        msg = f"Session {self.name} has no lane {name!r}. Its lanes: {known}."
+        raise UnknownLane(msg)
+
+    def now(self) -> float:
+        """Seconds since the trace started, on the clock of the entries' `t`."""
+        return self.core.recorder.now()
+
+    def status(self) -> dict[str, Any]:
+        """What there is to know about the connection, as plain values."""
+        journal = None if self._journal_path is None else str(self._journal_path)
+        found = self.read(lambda _: status(self.core))
+        return {**found, "simulator": self._scenario, "journal": journal}
+
+    # -- lanes -------------------------------------------------------------------------------
+
+    def lane(
+        self,
+        name: str | None = None,
+        *,
+        model: str | None = None,
+        tools: Any = None,
+        instructions: str | None = None,
+        fork: Lane | Response | str | None = None,
+        **settings: Any,
+    ) -> Lane:
+        """Open a lane, or return the open one of that name with changed settings.
+
+        Parameters
+        ----------
+        name : str, optional
+            1 to 256 letters, digits, ``_``, ``-`` and ``.``; None is the default lane. Lanes are
+            cheap, but a connection takes 32 names over its whole life.
+        model, instructions : str, optional
+            What its requests carry.
+        tools : list, optional
+            Functions, `Tool` objects and the wire's own tool objects.
+        fork : Lane, Response or str, optional
+            The lane or response (or its name or id) that it continues from.
+        **settings
+            Any other field of `response.create`.
+
+        Raises
+        ------
+        InvalidLane
+            If the service would refuse the name, or it would be the 33rd.
+        InvalidInput
+            If a setting is none, or has a bad value.
+        NotConnected
+            If the connection is gone and there is no such lane yet.
+        """
+        given = {"model": model, "tools": tools, "instructions": instructions}
+        settings.update({key: value for key, value in given.items() if value is not None})
+        if fork is not None:
+            source, response = self._fork_source(fork)
+            return self.open_fork(name, source, response, settings)
+        return self._open_lane(Opening(name, settings))
+
+    def _open_lane(self, opening: Opening) -> Lane:
+        settings = self.act(lambda: place(self.core, opening))
+        return self.lane_object(settings.stream_id)
+
+    def _fork_source(self, fork: Lane | Response | str) -> tuple[LaneSettings | None, Any]:
+        if isinstance(fork, Lane):
+            return fork._settings, None
+        if isinstance(fork, str) and fork in self.lanes:
+            return self.lanes[fork]._settings, None
+        return None, fork
+
+    def open_fork(
+        self,
+        name: str | None,
+        source: LaneSettings | None,
+        response: Response | str | None,
+        settings: Mapping[str, Any],
+    ) -> Lane:
+        """Open a lane that continues from a response; see `Lane.fork`."""
+        response_id = response if response is None or isinstance(response, str) else response.id
+        if response is not None and response_id is None:
+            msg = "A fork starts from a response that has ended, and this one has not begun."
+            raise LaneBusy(msg)
+        base, owner = self.read(lambda _: fork_base(self.core, source, response_id))
+        return self._open_lane(Opening(name, settings, owner, base))
+
+    def lane_object(self, stream_id: str | None) -> Lane:
+        """Return the lane of that `stream_id`, open or not; one that only the service used, too."""
+        lane = self._lanes.get(stream_id)
+        if lane is None:
+            settings = self.read(lambda _: self._settings_of(stream_id))
+            lane = self._lanes.setdefault(stream_id, Lane(self, settings))
+        return lane
+
+    def _settings_of(self, stream_id: str | None) -> LaneSettings:
+        closed = LaneSettings(stream_id, open=False)
+        return self.core.lanes.setdefault(stream_id, closed)
+
+    # -- the way to the I/O thread -----------------------------------------------------------
+
+    def read(self, function: Callable[[Ledger], T]) -> T:
+        """Return ``function(ledger)``, run where the ledger lives.
+
+        Copy out what is needed: the ledger's objects change, and belong to the I/O thread. It may
+        be called in a `subscribe` callback.
+        """
+        if io_thread.on_thread:
+            return function(self.core.ledger)
+        return io_thread.call(function, self.core.ledger)
+
+    def act(self, function: Callable[[], T]) -> T:
+        """Return ``function()``, run on the I/O thread: what changes something goes this way."""
+        if os.getpid() != self._process:
+            msg = (
+                f"Session {self.name} belongs to process {self._process}; a forked process has to "
+                "connect by itself."
+            )
+            raise NotConnected(msg)
+        return io_thread.call(function)
+
+    def watch(self, predicate: Callable[[Ledger], T | None]) -> Future[T]:
+        """Return a future for the first value of `predicate` that is not None."""
+        return self.act(lambda: self.core.watch(predicate))
+
+    def until(
+        self,
+        predicate: Callable[[Ledger], T | None],
+        timeout: float | None,
+        going_on: Callable[[], str],
+    ) -> T:
+        """Wait for the first value of `predicate` that is not None.
+
+        Raises
+        ------
+        WaitTimeout
+            With what `going_on` says.
+        """
+        future = self.watch(predicate)
+        try:
+            return wait(future, timeout)
+        except TimeoutError:
+            if future.done() and not future.cancelled():
+                raise
+            msg = f"{going_on()} after {timeout:g} seconds. It goes on; wait again for its end."
+            raise WaitTimeout(msg) from None
+        finally:
+            future.cancel()
+
+    async def until_async(self, predicate: Callable[[Ledger], T | None]) -> T:
+        """Await the first value of `predicate` that is not None, in ticks."""
+        future = self.watch(predicate)
+        try:
+            return await tick(future)
+        finally:
+            future.cancel()
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call ``callback()`` on the I/O thread after each batch of entries was folded.
+
+        It must be quick; `read` may be called in it. One that raises is not called again.
+
+        Returns
+        -------
+        callable
+            Ends the subscription.
+        """
+        self.act(lambda: self.core.subscribe(callback))
+
+        def unsubscribe() -> None:
+            if io_thread.on_thread:
+                self.core.unsubscribe(callback)
+            else:
+                self.act(lambda: self.core.unsubscribe(callback))
+
+        return unsubscribe
+
+    # -- waiting and closing -----------------------------------------------------------------
+
+    def _all_settled(self, _: Ledger) -> dict[str, str] | None:
+        return all_settled(self.core)
+
+    def wait(self, timeout: float | None = None) -> dict[str, str]:
+        """Wait until no lane does anything by itself any more; see `Lane.wait`.
+
+        Returns
+        -------
+        dict of str to str
+            Each lane's state.
+
+        Raises
+        ------
+        WaitTimeout
+            When the time is over, naming what still goes on.
+        """
+        return self.until(self._all_settled, timeout, self._going_on)
+
+    async def settled(self) -> dict[str, str]:
+        """Await what `wait` waits for."""
+        return await self.until_async(self._all_settled)
+
+    def _going_on(self) -> str:
+        return self.read(lambda _: all_going_on(self.core))
+
+    def close(self) -> None:
+        """Close the connection and the journal. What was recorded stays; closing again is nothing.
+
+        A service keeps writing what it began; what was queued on the connection is lost to it.
+        """
+        if os.getpid() != self._process:
+            return
+        io_thread.run(self.core.shut())
+        if self._forget is not None:
+            self._forget()
+            self._forget = None
+        if self._simulator is not None:
+            self._simulator.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "connected"
+        where = f"the simulator ({self._scenario})" if self._scenario else self.url
+        return f"<Session {self.name}: {state}, {where}, lanes: {', '.join(self.lanes) or 'none'}>"

@@ -1,0 +1,93 @@
+"""When a lane is settled, and what to say of it while it is not. Runs on the I/O thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.client.core import CONNECTION_SECONDS
+from steer_nb.ledger import rules
+
+if TYPE_CHECKING:
+    from steer_nb.client.core import Core
+    from steer_nb.client.settings import LaneSettings
+    from steer_nb.ledger.state import LaneWord
+
+__all__ = ["all_settled", "going_on", "settled_word", "status"]
+
+
+def settled_word(core: Core, lane: LaneSettings) -> LaneWord | None:
+    """Return the lane's state once nothing more happens in it by itself; None before that."""
+    state = core.ledger.lanes.get(lane.stream_id)
+    if state is None:
+        return "idle"
+    if not rules.lane_settled(state) or core.runner.busy(state):
+        return None
+    return rules.lane_word(state)
+
+
+def all_settled(core: Core) -> dict[str, str] | None:
+    """Return every open lane's state once all are settled; None before that."""
+    words: dict[str, str] = {}
+    for lane in core.lanes.values():
+        if lane.open:
+            word = settled_word(core, lane)
+            if word is None:
+                return None
+            words[lane.name] = word
+    return words
+
+
+def going_on(core: Core, lane: LaneSettings) -> str:
+    """Say in words what the lane does now."""
+    state = core.ledger.lanes.get(lane.stream_id)
+    if state is None:
+        return f"Lane {lane.name} is idle"
+    parts = []
+    if state.current is not None:
+        size = len(state.current.text)
+        parts.append(f"{state.current.id} in progress, {size} characters so far")
+    if state.queue:
+        parts.append(f"{state.queue[0].key} not started")
+    live = [steer for response in state.responses[-2:] for steer in response.live_steers]
+    parts += [f"steer {steer.steer_id or steer.key} {steer.state}" for steer in live]
+    if core.runner.busy(state):
+        parts.append("a tool is running")
+    word = rules.lane_word(state).replace("_", " ")
+    details = f" ({'; '.join(parts)})" if parts else ""
+    return f"Lane {lane.name} is {word}{details}"
+
+
+def all_going_on(core: Core) -> str:
+    """Say in words what all lanes that are not settled do."""
+    busy = [lane for lane in core.lanes.values() if lane.open and settled_word(core, lane) is None]
+    return "; ".join(going_on(core, lane) for lane in busy) or "Nothing is going on"
+
+
+def status(core: Core) -> dict[str, Any]:
+    """Collect what there is to know about a session's connection, as plain values."""
+    ledger, recorder = core.ledger, core.recorder
+    connection = ledger.connections.get(recorder.connection)
+    opened = None if connection is None else connection.opened.t
+    age = recorder.now() - opened if opened is not None and core.connected else None
+    words = {
+        lane.name: rules.lane_word(ledger.lanes[lane.stream_id])
+        if lane.stream_id in ledger.lanes
+        else "idle"
+        for lane in core.lanes.values()
+        if lane.open
+    }
+    return {
+        "name": core.name,
+        "url": core.endpoint.shown,
+        "connected": core.connected,
+        "ended": core.ended,
+        "model": core.defaults.get("model"),
+        "age_s": age,
+        "left_s": None if age is None else CONNECTION_SECONDS - age,
+        "lanes": words,
+        "in_flight": sum(lane.current is not None for lane in ledger.lanes.values()),
+        "queued": sum(len(lane.queue) for lane in ledger.lanes.values()),
+        "events": sum(one.n_in for one in ledger.connections.values()),
+        "requests": sum(one.n_out for one in ledger.connections.values()),
+        "problems": len(ledger.problems),
+    }
