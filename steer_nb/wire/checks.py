@@ -38,13 +38,14 @@ def refuse_missing(path: str, rule: str) -> NoReturn:
 
 
 def refuse_unknown(path: str, name: object, allowed: Iterable[str], what: str) -> NoReturn:
-    """Raise `InvalidInput` for a name that `what` does not have, naming the nearest that it has."""
+    """Raise `InvalidInput` for a field that `what` does not have, and name the nearest."""
     words = sorted(allowed)
+    rule = f"{what} takes {', '.join(words)}"
     near = difflib.get_close_matches(str(name), words, n=1)
-    advice = f"Did you mean {near[0]!r}? " if near else ""
-    rule = f"{what} takes {', '.join(words)}" if words else f"{what} takes no fields"
-    msg = f"{what} has no field {shown(name)}. {advice}It takes: {', '.join(words) or 'nothing'}."
-    raise InvalidInput(msg, field=f"{path}.{name}" if path else str(name), value=name, rule=rule)
+    advice = f"{what} has no such field. Did you mean {near[0]!r}?" if near else f"{rule}."
+    where = f"{path}.{name}" if path else str(name)
+    msg = f"{where} is unknown: {advice}"
+    raise InvalidInput(msg, field=where, value=name, rule=rule)
 
 
 def known_keys(value: dict[str, Any], allowed: Collection[str], path: str, what: str) -> None:

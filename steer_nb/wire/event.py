@@ -200,11 +200,11 @@ partial_image_index : int or None
     def __repr__(self) -> str:
         if _broken(self):
             return f"Event(problem={self.problem!r}, raw={jsonio.shown(self.raw)})"
-        shown = [repr(self.type)]
+        shown = [repr(self.type)] if type(self) is Event else []  # the others' names say it
         for name in self._shown:
             value = getattr(self, name)
             if value is not None:
-                shown.append(f"{name}={jsonio.shown(value)}")
+                shown.append(f"{name}={jsonio.shown(value, 120)}")
         if self.note is not None:
             shown.append(f"problem={self.problem!r}")
         return f"{type(self).__name__}({', '.join(shown)})"

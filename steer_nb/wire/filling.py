@@ -75,14 +75,14 @@ def fill_stub(
             _check_same(item, name, value)
         elif field is None:
             allowed = [field.name for field in kind.fields]
-            checks.refuse_unknown("", name, allowed, f"a {kind.type}")
+            checks.refuse_unknown("", name, allowed, kind.type)
     for field in kind.fields:
         if field.minor and field.name in item:
             continue  # it identifies what is answered, as a function's name does
         value = fields.get(field.name)
         if field.name not in fields or (value is None and field.kind not in _TAKES_NONE):
             if field.required:
-                checks.refuse_missing(field.name, f"a {kind.type} needs {_wanted(field)}")
+                checks.refuse_missing(field.name, f"{kind.type} needs {_wanted(field)}")
             continue
         item[field.name] = _CHECKERS[field.kind](_Given(value, field, kind.type, call))
     _check_safety_answered(item, call)
@@ -91,7 +91,7 @@ def fill_stub(
 
 def _fill_unknown(item: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     if not fields:
-        checks.refuse_missing("the result", f"a {shown(item.get('type'))} needs at least one field")
+        checks.refuse_missing("the result", f"{shown(item.get('type'))} needs at least one field")
     fixed = {"type", *(name for name in ("call_id", "approval_request_id", "id") if name in item)}
     for name, value in fields.items():
         if name in fixed:
@@ -112,7 +112,7 @@ def _check_same(item: dict[str, Any], name: str, value: object) -> None:
 def _check_identity(item: dict[str, Any], kind: StubKind, call: dict[str, Any] | None) -> None:
     key_field = kind.key_field
     if key_field not in item:
-        checks.refuse_missing(key_field, f"a {kind.type} is identified by it")
+        checks.refuse_missing(key_field, f"{kind.type} is identified by it")
     key = checks.text(item[key_field], key_field, limit=kind.key_limit, at_least=1)
     if kind.type == "tool_search_output":
         # The stub says so; one that was written by hand may not.
@@ -121,7 +121,7 @@ def _check_identity(item: dict[str, Any], kind: StubKind, call: dict[str, Any] |
     if call is None:
         return
     if call.get("type") not in kind.call_types:
-        rule = f"a {kind.type} answers a {' or '.join(kind.call_types)}"
+        rule = f"{kind.type} answers a {' or '.join(kind.call_types)}"
         checks.refuse("call.type", call.get("type"), rule)
     if call.get(kind.call_key) != key:
         rule = f"this stub answers the call whose {kind.call_key} is {shown(key)}"

@@ -117,10 +117,10 @@ def check_value(value: object, path: str = "input") -> None:
 
     Examples
     --------
-    >>> check_value({"mean": [1.0, float("nan")]}, path="output")
+    >>> check_value([1.0, float("nan")], path="mean")
     Traceback (most recent call last):
         ...
-    steer_nb.errors.InvalidInput: output.mean[1] is nan: JSON has no such number. Give None instead.
+    steer_nb.errors.InvalidInput: mean[1] is nan: JSON has no such number. Give null (None) instead.
     """
     plain(value, path)
 
@@ -143,7 +143,9 @@ def plain(value: object, path: str = "input", depth: int = 0) -> Any:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _bad(path, value, f"is {float(value)}: JSON has no such number", "None instead")
+            raise _bad(
+                path, value, f"is {float(value)}: JSON has no such number", "null (None) instead"
+            )
         return float(value)
     if isinstance(value, dict | list | tuple):
         if depth >= _DEPTH:
@@ -159,7 +161,7 @@ def plain(value: object, path: str = "input", depth: int = 0) -> Any:
                 copy[name] = plain(inner, f"{path}.{name}" if path else name, depth + 1)
             return copy
         return [plain(inner, f"{path}[{at}]", depth + 1) for at, inner in enumerate(value)]
-    fault = f"is a {type(value).__name__}, which JSON cannot say"
+    fault = f"is of type {type(value).__name__}, which JSON cannot say"
     raise _bad(path, value, fault, "a dict, list, str, int, float, bool or None")
 
 
@@ -188,7 +190,10 @@ def shown(value: object, limit: int = 60) -> str:
     """Show a value in a message, cut to `limit` characters."""
     if isinstance(value, str) and len(value) > 4 * limit:
         value = value[: 4 * limit]  # repr of a screenshot's data URL would be megabytes
-    return _trim(repr(value), limit)
+    try:
+        return _trim(repr(value), limit)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} too large to show"  # thousands of digits, or levels
 
 
 def _trim(text: str, limit: int = 60) -> str:

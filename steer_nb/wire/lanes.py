@@ -39,7 +39,7 @@ def check_stream_id(name: object) -> str:
     """
     rule = "1 to 256 letters, digits, underscores, hyphens and periods (A-Z a-z 0-9 _ . -)"
     if not isinstance(name, str):
-        fault = f"is a {type(name).__name__}"
+        fault = f"is of type {type(name).__name__}"
     elif not name:
         fault = "is empty: leave it out for the default lane"
     elif len(name) > 256:

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class SteerInfo(msgspec.Struct, frozen=True):
+class SteerInfo(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """Which steer an event is about.
 
     Attributes
@@ -47,7 +47,7 @@ class SteerInfo(msgspec.Struct, frozen=True):
     input: Any = None
 
 
-class SteerFailure(msgspec.Struct, frozen=True):
+class SteerFailure(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """Why a steer was not applied.
 
     Attributes
@@ -140,28 +140,30 @@ def steer_event(event: Event, payload: dict[str, Any]) -> Event:
     """
     fields: dict[str, Any] = {name: getattr(event, name) for name in Event.__struct_fields__}
     odd: list[str] = []
+    kind = STEER_EVENTS[event.type]
+    failed = kind is ResponseSteerFailedEvent
     given = _object(payload, "steer", odd)
     fields["steer"] = SteerInfo(
-        id=_text(given, "id", odd),
-        previous_response_id=_text(given, "previous_response_id", odd),
+        # A failure may come before the service gave the steer an id.
+        id=_text(given, "id", "steer.id", odd, optional=failed),
+        previous_response_id=_text(
+            given, "previous_response_id", "steer.previous_response_id", odd
+        ),
         input=given.get("input"),
     )
-    kind = STEER_EVENTS[event.type]
     if kind is ResponseSteerPendingEvent:
-        fields["reason"] = _text(payload, "reason", odd)
-        stubs = payload.get("required_input")
-        if stubs is not None and not isinstance(stubs, list):
+        fields["reason"] = _text(payload, "reason", "reason", odd)
+        listed = payload.get("required_input")
+        stubs = listed if isinstance(listed, list) else [None]
+        fields["required_input"] = tuple(stub for stub in stubs if isinstance(stub, dict))
+        if len(fields["required_input"]) < len(stubs):
             odd.append("required_input")
-            stubs = []
-        if any(not isinstance(stub, dict) for stub in stubs or ()):
-            odd.append("required_input")
-        fields["required_input"] = tuple(stub for stub in stubs or () if isinstance(stub, dict))
-    elif kind is ResponseSteerFailedEvent:
+    elif failed:
         error = _object(payload, "error", odd)
         fields["error"] = SteerFailure(
-            code=_text(error, "code", odd),
-            message=_text(error, "message", odd) or "",
-            type=_text(error, "type", odd),
+            code=_text(error, "code", "error.code", odd),
+            message=_text(error, "message", "error.message", odd) or "",
+            type=_text(error, "type", "error.type", odd, optional=True),
         )
     if odd and fields["note"] is None:
         fields["note"] = ("odd_field", f"not as documented: {', '.join(dict.fromkeys(odd))}")
@@ -176,9 +178,12 @@ def _object(payload: dict[str, Any], name: str, odd: list[str]) -> dict[str, Any
     return {}
 
 
-def _text(payload: dict[str, Any], name: str, odd: list[str]) -> str | None:
+def _text(
+    payload: dict[str, Any], name: str, path: str, odd: list[str], *, optional: bool = False
+) -> str | None:
     value = payload.get(name)
-    if value is None or isinstance(value, str):
+    if isinstance(value, str):
         return value
-    odd.append(name)
+    if value is not None or not optional:
+        odd.append(path)
     return None
