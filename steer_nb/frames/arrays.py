@@ -145,21 +145,19 @@ def _times(values: Sequence[float | None]) -> Any:
 
 def _words(column: Column, values: Sequence[str | None]) -> Any:
     dtype = column.dtype
-    codes = {word: code for code, word in enumerate(dtype.categories)}
+    codes: dict[str | None, int] = {word: code for code, word in enumerate(dtype.categories)}
     if column.open:
         values = _cleaned(values)
-        known = len(codes)
-        for value in values:
-            if value is not None:
+        if not codes.keys() >= set(filter(None, values)):
+            for value in filter(None, values):
                 codes.setdefault(value, len(codes))
-        if len(codes) > known:
             dtype = pd.CategoricalDtype(list(codes))
-    chosen = [-1 if value is None else codes.get(value, -1) for value in values]
+    chosen = [codes.get(value, -1) for value in values]  # None is never a word
     return pd.Categorical.from_codes(np.array(chosen, dtype=np.intp), dtype=dtype)
 
 
 def _cleaned(values: Sequence[str | None]) -> Sequence[str | None]:
-    if any(value is not None and not value.isascii() for value in values):
+    if not "".join(filter(None, values)).isascii():
         return [None if value is None else clean(value) for value in values]
     return values
 

@@ -1,7 +1,7 @@
-"""The events table: rows are appended as entries come, and never computed again.
+"""The events table: its rows are built as entries come, and never again.
 
-The core columns come with the fold, one row for each message. The other groups are read from the
-same entries when they are first asked for, and go on from where they were the next time.
+The core columns come with the fold. The other groups are read from the same entries when they are
+first asked for, and go on from where they were the next time.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from steer_nb.frames.arrays import frame_of, json_text
-from steer_nb.frames.schema_stream import EventCore, EventDelta, EventError, EventRaw
+from steer_nb.frames.schema_stream import EventDelta, EventError, EventRaw
 from steer_nb.wire import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from steer_nb.frames.columns import Columns
     from steer_nb.trace.entries import Entry
 
-__all__ = ["GROUP_ROWS", "CoreRows", "GroupRows", "Growing", "is_row"]
+__all__ = ["BATCH", "GROUP_ROWS", "GroupRows", "Growing", "core_rows", "is_row"]
+
+BATCH: Final = 1 << 16
+"""Rows that are turned into arrays at once: bounds what lives as Python objects meanwhile."""
 
 
 def is_row(entry: Entry) -> bool:
@@ -33,72 +36,37 @@ class Growing:
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self._built = frame_of(columns, {})
-        self._new: list[tuple[Any, ...]] = []
+        self._parts: list[pd.DataFrame] = []
+        self._length = 0
 
     def __len__(self) -> int:
-        return len(self._built) + len(self._new)
+        return self._length
 
-    def add(self, row: tuple[Any, ...]) -> None:
-        """Add one row, in the order of the columns."""
-        self._new.append(row)
+    def extend(self, values: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows, given as one list a column."""
+        part = frame_of(self.columns, values)
+        self._length += len(part)
+        self._parts.append(part)
 
     def frame(self) -> pd.DataFrame:
         """Everything so far. The frame is shared: hand out copies."""
-        if self._new:
-            fresh = frame_of(self.columns, self._lists(self._new))
-            self._new = []
-            self._built = self._join(self._built, fresh) if len(self._built) else fresh
-        return self._built
-
-    def _lists(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
-        return dict(zip(self.columns.names, zip(*rows, strict=True), strict=True))
-
-    def _join(self, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-        for column in self.columns:
-            if column.open and old[column.name].dtype != new[column.name].dtype:
-                old, new = _same_words(column.name, old, new)
-        return pd.concat([old, new], ignore_index=True)
+        if not self._parts:
+            self._parts.append(frame_of(self.columns, {}))
+        elif len(self._parts) > 1:
+            for column in self.columns:
+                if column.open:
+                    _same_words(column.name, self._parts)
+            self._parts = [pd.concat(self._parts, ignore_index=True)]
+        return self._parts[0]
 
 
-def _same_words(
-    name: str, old: pd.DataFrame, new: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Give both the words of both, the old ones first."""
-    categories = list(
-        dict.fromkeys((*old[name].cat.categories, *new[name].cat.categories)),
-    )
-    return (
-        old.assign(**{name: old[name].cat.set_categories(categories)}),
-        new.assign(**{name: new[name].cat.set_categories(categories)}),
-    )
-
-
-class CoreRows(Growing):
-    """The core columns. A row is what `Fold` knows of an entry; the ids are made here.
-
-    Rows are ``(seq, at, t, direction, type, family, known, sequence_number, response_id, item_id,
-    output_index, content_index, bytes, connection, lane)``.
-    """
-
-    def __init__(self, trace_id: str) -> None:
-        super().__init__(EventCore)
-        self._trace_id = trace_id
-
-    def _lists(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
-        seq, at, t, *middle, connection, lane = zip(*rows, strict=True)
-        trace_id = self._trace_id
-        names = EventCore.names[EventCore.names.index("direction") :]
-        return {
-            "event_id": [f"{trace_id}/{number}" for number in seq],
-            "trace_id": [trace_id] * len(rows),
-            "connection_id": connection,
-            "lane_id": lane,
-            "seq": seq,
-            "recv_at": at,
-            "t_s": t,
-            **dict(zip(names, middle, strict=True)),
-        }
+def _same_words(name: str, parts: list[pd.DataFrame]) -> None:
+    """Give a word column the words of all parts, in the order they were first seen."""
+    every = [part[name].cat.categories for part in parts]
+    words = list(dict.fromkeys(word for categories in every for word in categories))
+    for place, part in enumerate(parts):
+        if len(part[name].cat.categories) < len(words):
+            parts[place] = part.assign(**{name: part[name].cat.set_categories(words)})
 
 
 class GroupRows(Growing):
@@ -107,14 +75,29 @@ class GroupRows(Growing):
     def __init__(self, columns: Columns, read: Callable[[Entry], tuple[Any, ...]]) -> None:
         super().__init__(columns)
         self._read = read
-        self.position = 0
+        self._position = 0
 
-    def extend(self, entries: Iterable[Entry], position: int) -> None:
-        """Add the rows of `entries`, the ones up to `position`."""
-        for entry in entries:
-            if is_row(entry):
-                self.add(self._read(entry))
-        self.position = position
+    def catch_up(self, entries: Sequence[Entry], end: int) -> None:
+        """Add the rows of the entries before `end` that are not here yet."""
+        while self._position < end:
+            stop = min(end, self._position + BATCH)
+            rows = [self._read(entry) for entry in entries[self._position : stop] if is_row(entry)]
+            if rows:
+                self.extend(dict(zip(self.columns.names, zip(*rows, strict=True), strict=True)))
+            self._position = stop
+
+
+def core_rows(trace_id: str, entries: Sequence[Entry], **known: Sequence[Any]) -> dict[str, Any]:
+    """Give the core columns of a batch, from its entries and what the fold knows of each."""
+    return {
+        "event_id": [f"{trace_id}/{entry.seq}" for entry in entries],
+        "trace_id": [trace_id] * len(entries),
+        "seq": [entry.seq for entry in entries],
+        "recv_at": [entry.at for entry in entries],
+        "t_s": [entry.t for entry in entries],
+        "direction": ["close" if entry.kind == "note" else entry.kind for entry in entries],
+        **known,
+    }
 
 
 def _delta(entry: Entry) -> tuple[Any, ...]:
@@ -131,7 +114,7 @@ def _error(entry: Entry) -> tuple[Any, ...]:
     if entry.kind != "in":
         return _NO_ERROR
     event = decode(entry.raw or "")
-    if event.family not in ("error", "lifecycle", "steer", "unknown"):
+    if event.family not in ("error", "lifecycle", "steer", "control", "unknown"):
         return _NO_ERROR
     found = event.error_fields
     return (found.code, found.message or None, found.param, found.type, found.status)

@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.frames.arrays import utf8_length
-from steer_nb.frames.events import GROUP_ROWS, CoreRows, GroupRows
+from steer_nb.frames.events import BATCH, GROUP_ROWS, GroupRows, Growing, core_rows
+from steer_nb.frames.schema_stream import EventCore
 from steer_nb.ledger import DEFAULT_LANE, Ledger
-from steer_nb.wire import decode
+from steer_nb.wire import SERVER_EVENT_TYPES, decode
+from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 
 if TYPE_CHECKING:
-    from steer_nb.ledger import LaneState, ResponseState
+    from collections.abc import Mapping
+
+    from steer_nb.ledger import ResponseState
     from steer_nb.trace import Trace
     from steer_nb.trace.entries import Entry
     from steer_nb.wire import Event
 
 __all__ = ["Fold", "LaneUse"]
 
-_REQUEST_FAMILY: Final = {"response.create": "lifecycle", "response.steer": "steer"}
+_REQUESTS: Final = {"response.create": "lifecycle", "response.steer": "steer"}
 # Families whose events need not be about a response: without a stream_id they are nobody's.
 _OUTSIDE: Final = frozenset({"steer", "error", "control", "unknown"})
 
@@ -28,6 +32,7 @@ _OUTSIDE: Final = frozenset({"steer", "error", "control", "unknown"})
 class LaneUse:
     """A lane on one connection: when it was first and last used there."""
 
+    lane_id: str
     connection: int
     stream_id: str | None
     first: Entry
@@ -51,27 +56,25 @@ class Fold:
         self.trace_id = trace.trace_id
         self.ledger = Ledger()
         self.position = 0
-        self.events = CoreRows(trace.trace_id)
+        self.events = Growing(EventCore)
         self.n_events: Counter[str] = Counter()
         self.n_unknown = 0
         self.item_bytes: Counter[tuple[str, int]] = Counter()
         self.bytes_in: Counter[int] = Counter()
         self.lane_uses: dict[tuple[int, str | None], LaneUse] = {}
-        self.first: Entry | None = None
         self.last: Entry | None = None
         self.memo: defaultdict[str, dict[str, Any]] = defaultdict(dict)
         """What was computed for a response and holds until one of its events comes."""
         self._groups: dict[str, GroupRows] = {}
-        self._lane_ids: dict[tuple[int, str | None], str] = {}
-        self._connection_ids: dict[int, str] = {}
-        self._words: dict[str, str] = {}
+        self._connection_ids: dict[int, str | None] = {0: None}
+        self._item_ids: dict[str, str] = {}
 
     def catch_up(self) -> int:
         """Fold what is new, and return how many entries were folded in all."""
         entries = self.trace.entries
-        for entry in entries[self.position : len(entries)]:
-            self._take(entry, self.ledger.apply(entry))
-            self.position += 1
+        end = len(entries)
+        while self.position < end:
+            self._take(entries[self.position : min(end, self.position + BATCH)])
         return self.position
 
     def group(self, name: str) -> GroupRows:
@@ -79,115 +82,148 @@ class Fold:
         rows = self._groups.get(name)
         if rows is None:
             rows = self._groups[name] = GroupRows(*GROUP_ROWS[name])
-        rows.extend(self.trace.entries[rows.position : self.position], self.position)
+        rows.catch_up(self.trace.entries, self.position)
         return rows
 
     def connection_id(self, number: int) -> str | None:
         """Name a connection; None where there was none yet."""
-        if number == 0:
-            return None
-        found = self._connection_ids.get(number)
-        if found is None:
+        found = self._connection_ids.get(number, "")
+        if found == "":
             found = self._connection_ids[number] = f"{self.trace_id}/{number}"
         return found
 
     def lane_id(self, connection: int, stream_id: str | None) -> str:
         """Name a lane on a connection."""
-        found = self._lane_ids.get((connection, stream_id))
-        if found is None:
-            name = DEFAULT_LANE if stream_id is None else stream_id
-            found = f"{self.trace_id}/{connection}/{name}"
-            self._lane_ids[connection, stream_id] = found
-        return found
+        use = self.lane_uses.get((connection, stream_id))
+        if use is not None:
+            return use.lane_id
+        name = DEFAULT_LANE if stream_id is None else stream_id
+        return f"{self.trace_id}/{connection}/{name}"
 
     def lane_id_of(self, response: ResponseState) -> str:
         """Name the lane of a response, on the connection that it came on."""
         return self.lane_id(response.connection, response.lane.stream_id)
 
-    # -- one entry ---------------------------------------------------------------------------------
+    # -- one batch -----------------------------------------------------------------------------
 
-    def _take(self, entry: Entry, owner: ResponseState | None) -> None:
-        self.first = self.first or entry
-        self.last = entry
-        if owner is not None:
-            self.memo.pop(owner.id, None)
-        if entry.kind == "note":
-            self._take_note(entry)
-            return
-        raw = entry.raw or ""
-        event = decode(raw)
-        size = utf8_length(raw)
-        kind = event.type
-        if entry.kind == "in":
-            family, known = event.family, event.known
-            self.n_unknown += not known
-            self.bytes_in[entry.connection] += size
-        else:
-            family = _REQUEST_FAMILY.get(kind, "unknown")
-            known = kind in _REQUEST_FAMILY
-        index, item_id, response_id = event.output_index, event.item_id, None
-        if owner is not None:
-            response_id = owner.id
-            self.n_events[response_id] += 1
-            if index is not None:
-                self.item_bytes[response_id, index] += size
-                if item_id is None:
-                    item = owner.items.get(index)
-                    item_id = None if item is None else item.id
-        self.events.add(
-            (
-                entry.seq,
-                entry.at,
-                entry.t,
-                entry.kind,
-                kind or None,
-                family,
-                known,
-                event.sequence_number,
-                response_id,
-                None if item_id is None else self._words.setdefault(item_id, item_id),
-                index,
-                event.content_index,
-                size,
-                self.connection_id(entry.connection),
-                self._lane_of(entry, event, family, owner),
+    def _take(self, batch: list[Entry]) -> None:
+        rows: list[Entry] = []
+        events: list[Event] = []
+        owners: list[str | None] = []
+        items: list[str | None] = []
+        lanes: list[str | None] = []
+        sizes: list[int | None] = []
+        apply, memo, n_events = self.ledger.apply, self.memo, self.n_events
+        try:
+            for entry in batch:
+                owner = apply(entry)
+                self.position += 1
+                self.last = entry
+                if owner is not None:
+                    memo.pop(owner.id, None)
+                if entry.kind == "note":
+                    if entry.note == "lane":
+                        self._lane_note(entry)
+                    if entry.note != "closed":
+                        continue
+                    event, lane, size = _NO_EVENT, None, None
+                    owner = None
+                else:
+                    raw = entry.raw or ""
+                    event = decode(raw)
+                    size = len(raw) if raw.isascii() else utf8_length(raw)
+                    lane = self._lane_of(entry, event, owner)
+                item_id = event.item_id
+                if owner is not None:
+                    n_events[owner.id] += 1
+                    index = event.output_index
+                    if index is not None and size is not None:
+                        self.item_bytes[owner.id, index] += size
+                        if item_id is None and index in owner.items:
+                            item_id = owner.items[index].id
+                rows.append(entry)
+                events.append(event)
+                owners.append(None if owner is None else owner.id)
+                items.append(
+                    None if item_id is None else self._item_ids.setdefault(item_id, item_id)
+                )
+                lanes.append(lane)
+                sizes.append(size)
+        finally:
+            if rows:
+                self._extend(
+                    rows, events, response_id=owners, item_id=items, lane_id=lanes, bytes=sizes
+                )
+
+    def _extend(self, rows: list[Entry], events: list[Event], **known: list[Any]) -> None:
+        kinds = [_KINDS[entry.kind][event.type] for entry, event in zip(rows, events, strict=True)]
+        self.events.extend(
+            core_rows(
+                self.trace_id,
+                rows,
+                connection_id=[self.connection_id(entry.connection) for entry in rows],
+                type=[kind[0] for kind in kinds],
+                family=[kind[1] for kind in kinds],
+                known=[kind[2] for kind in kinds],
+                sequence_number=[event.sequence_number for event in events],
+                output_index=[event.output_index for event in events],
+                content_index=[event.content_index for event in events],
+                **known,
             )
         )
+        for entry, kind, size in zip(rows, kinds, known["bytes"], strict=True):
+            if entry.kind == "in":
+                self.bytes_in[entry.connection] += size
+                self.n_unknown += not kind[2]
 
-    def _take_note(self, entry: Entry) -> None:
-        if entry.note == "closed":
-            connection = self.connection_id(entry.connection)
-            self.events.add(
-                (entry.seq, entry.at, entry.t, "close", None, "control", *_CLOSE, connection, None)
-            )
-        elif entry.note == "lane":
-            stream_id = (entry.data or {}).get("lane")
-            if stream_id is None or isinstance(stream_id, str):
-                self._use(entry, stream_id)
+    def _lane_note(self, entry: Entry) -> None:
+        stream_id = (entry.data or {}).get("lane")
+        if stream_id is None or isinstance(stream_id, str):
+            self._use(entry, stream_id)
 
-    def _lane_of(
-        self, entry: Entry, event: Event, family: str, owner: ResponseState | None
-    ) -> str | None:
+    def _lane_of(self, entry: Entry, event: Event, owner: ResponseState | None) -> str | None:
         """Which lane a message travelled on, where that can be said."""
-        lane: LaneState | None = None if owner is None else owner.lane
-        if lane is None and family == "error":
+        if owner is not None:
+            return self._use(entry, owner.lane.stream_id)
+        family = _KINDS[entry.kind][event.type][1]
+        if family == "error":
             errors = self.ledger.errors
             lane = errors[-1].lane if errors and errors[-1].entry is entry else None
-        stream_id = event.stream_id if lane is None else lane.stream_id
-        if lane is None and stream_id is None and family in _OUTSIDE:
+            if lane is not None:
+                return self._use(entry, lane.stream_id)
+        if event.stream_id is None and family in _OUTSIDE:
             return None
-        return self._use(entry, stream_id)
+        return self._use(entry, event.stream_id)
 
     def _use(self, entry: Entry, stream_id: str | None) -> str:
-        use = self.lane_uses.get((entry.connection, stream_id))
+        place = (entry.connection, stream_id)
+        use = self.lane_uses.get(place)
         if use is None:
-            self.lane_uses[entry.connection, stream_id] = LaneUse(
-                entry.connection, stream_id, entry, entry
-            )
+            lane_id = self.lane_id(*place)
+            use = self.lane_uses[place] = LaneUse(lane_id, *place, entry, entry)
         else:
             use.last = entry
-        return self.lane_id(entry.connection, stream_id)
+        return use.lane_id
 
 
-# A close has none of the columns between family and connection.
-_CLOSE: Final = (None,) * 7
+class _Kinds(dict[str, tuple[str | None, str, bool | None]]):
+    """By type word: the word, its family, and whether it is known; filled as words are met."""
+
+    def __init__(self, known: frozenset[str], families: Mapping[str, str]) -> None:
+        super().__init__()
+        self._known_words = known
+        self._families = families
+
+    def __missing__(self, word: str) -> tuple[str | None, str, bool | None]:
+        family = self._families.get(word, "unknown")
+        found = self[word] = (word or None, family, word in self._known_words)
+        return found
+
+
+_KINDS: Final[dict[str, dict[str, tuple[str | None, str, bool | None]]]] = {
+    "in": _Kinds(SERVER_EVENT_TYPES, {**EXTRA_FAMILY, **FAMILY}),
+    "out": _Kinds(frozenset(_REQUESTS), _REQUESTS),
+    "note": {"": (None, "control", None)},  # the end of a connection
+}
+# What stands in the place of a message for the end of a connection.
+_NO_EVENT: Final = decode("{}")

@@ -24,12 +24,22 @@ def response_rows(fold: Fold) -> list[Row]:
 
 
 def _row(fold: Fold, response: ResponseState, chains: dict[str, tuple[str, int]]) -> Row:
+    root, depth = _chain(fold, response, chains)
+    memo = fold.memo[response.id]
+    # All that can change without an event of its own: the connection is lost, or its parent is
+    # seen later than itself.
+    fixed = (response.status, root, depth)
+    if memo.get("fixed") != fixed:
+        memo["fixed"] = fixed
+        memo["row"] = _new_row(fold, response, root, depth)
+    row: Row = memo["row"]
+    return row
+
+
+def _new_row(fold: Fold, response: ResponseState, root: str, depth: int) -> Row:
     request = response.request
     sent = None if request is None else request.sent
     started = response.started
-    root, depth = _chain(fold, response, chains)
-    usage = _tokens(response)
-    text, refusal = _texts(fold, response)
     return {
         "response_id": response.id,
         "trace_id": fold.trace_id,
@@ -64,9 +74,9 @@ def _row(fold: Fold, response: ResponseState, chains: dict[str, tuple[str, int]]
         "time_to_first_text_s": seconds(sent, response.first_text),
         "duration_s": seconds(started, response.ended),
         "queue_s": seconds(sent, started),
-        "output_text": text,
-        "refusal_text": refusal or None,
-        **usage,
+        "output_text": response.text,
+        "refusal_text": response.refusal or None,
+        **_tokens(response),
     }
 
 
@@ -79,14 +89,6 @@ def seconds(start: Entry | None, end: Entry | None) -> float | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _texts(fold: Fold, response: ResponseState) -> tuple[str, str]:
-    memo = fold.memo[response.id]
-    found: tuple[str, str] | None = memo.get("texts")
-    if found is None:
-        found = memo["texts"] = (response.text, response.refusal)
-    return found
 
 
 def _chain(
@@ -134,35 +136,40 @@ def usage_rows(fold: Fold) -> list[Row]:
     """Tokens by kind: the shares of one kind add up to what the service counts for it."""
     rows: list[Row] = []
     for response in fold.ledger.responses.values():
-        tokens = _tokens(response)
-        head = {
-            "response_id": response.id,
-            "trace_id": fold.trace_id,
-            "lane_id": fold.lane_id_of(response),
-        }
-        for kind, total, shares in (
-            (
-                "input",
-                tokens["input_tokens"],
-                (
-                    ("cache_read", tokens["cached_tokens"]),
-                    ("cache_write", tokens["cache_write_tokens"]),
-                ),
-            ),
-            (
-                "output",
-                tokens["output_tokens"],
-                (("reasoning", tokens["reasoning_tokens"]),),
-            ),
-        ):
-            if total is None:
-                continue
-            rest = total
-            parts: list[tuple[str, int]] = []
-            for detail, count in shares:
-                if count is not None and 0 <= count <= rest:  # else it is no share of the total
-                    parts.append((detail, count))
-                    rest -= count
-            for detail, count in (("plain", rest), *parts):
-                rows.append({**head, "kind": kind, "detail": detail, "tokens": count})
+        memo = fold.memo[response.id]
+        found: list[Row] | None = memo.get("usage")
+        if found is None:
+            found = memo["usage"] = _usage(fold, response)
+        rows.extend(found)
     return rows
+
+
+def _usage(fold: Fold, response: ResponseState) -> list[Row]:
+    tokens = _tokens(response)
+    read = {"cache_read": tokens["cached_tokens"], "cache_write": tokens["cache_write_tokens"]}
+    written = {"reasoning": tokens["reasoning_tokens"]}
+    head = {
+        "response_id": response.id,
+        "trace_id": fold.trace_id,
+        "lane_id": fold.lane_id_of(response),
+    }
+    return [
+        {**head, "kind": kind, "detail": detail, "tokens": count}
+        for kind, total, shares in (
+            ("input", tokens["input_tokens"], read),
+            ("output", tokens["output_tokens"], written),
+        )
+        if total is not None
+        for detail, count in _split(total, shares).items()
+    ]
+
+
+def _split(total: int, shares: dict[str, int | None]) -> dict[str, int]:
+    """Take the shares out of a total; what is left is plain."""
+    parts: dict[str, int] = {}
+    rest = total
+    for detail, count in shares.items():
+        if count is not None and 0 <= count <= rest:  # else it is no share of this total
+            parts[detail] = count
+            rest -= count
+    return {"plain": rest, **parts}
