@@ -201,14 +201,14 @@ COMMANDS: dict[str, Command] = {
             ),
             (
                 Option("--simulate", "the embedded simulator", "scenario", "SCENARIO", True),
-                Option("--speed", "the simulator's pace; 0 is as fast as it goes", "number", "X"),
-                Option("--seed", "the simulator's ids and timing", "integer", "N"),
+                Option("--speed", "the simulator, at this pace; 0: no waiting", "number", "X"),
+                Option("--seed", "the simulator, with ids from this seed", "integer", "N"),
                 Option("--model", "default model of the lanes", "model", "M"),
                 Option("--journal", "folder of the journal (default .steer)", "directory", "DIR"),
                 Option("--no-journal", "keep nothing on disk"),
                 Option("--name", "name of the session", "name", "N"),
             ),
-            (("url", "simulate"), ("journal", "no_journal")),
+            (("url", "simulate"), ("url", "speed"), ("url", "seed"), ("journal", "no_journal")),
             "%steer connect --simulate planner",
         ),
         Command(

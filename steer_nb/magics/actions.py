@@ -1,0 +1,268 @@
+"""What each subcommand does: one call of a public method, and what is shown of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.magics.grammar import CELL
+from steer_nb.magics.helping import topic
+from steer_nb.magics.namespace import find_tools, find_values
+from steer_nb.magics.parsing import Parsed, refuse
+from steer_nb.magics.reader import did_you_mean
+from steer_nb.magics.showing import Facts, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+    from steer_nb.client import Lane, Response, Session, Steer
+    from steer_nb.trace import Trace
+    from steer_nb.widgets.view import BoardView, LaneView
+
+    Spaces = Sequence[Mapping[str, Any]]
+
+__all__ = ["glance", "open_session", "perform", "perform_cell", "show_lane"]
+
+
+def perform(parsed: Parsed, spaces: Spaces) -> Any:
+    """Do what a ``%steer`` line asks for.
+
+    Parameters
+    ----------
+    parsed : Parsed
+        The line.
+    spaces : sequence of mapping
+        Where Python names are looked up, the nearest first.
+
+    Returns
+    -------
+    object
+        The cell's result.
+    """
+    return _ACTIONS[parsed.command.name](parsed, spaces)
+
+
+def perform_cell(parsed: Parsed, text: str, spaces: Spaces) -> Response | Steer:
+    """Send a cell's text as ``%%steer`` asks for.
+
+    Returns
+    -------
+    Response or Steer
+        Awaitable; which of the two it did.
+    """
+    assert parsed.command is CELL
+    if not text.strip():
+        refuse("The cell is empty: what to send stands below the %%steer line.", text)
+    lane = _lane(parsed.get("lane"))
+    values = find_values(parsed.get("vars", ()), spaces)
+    content: Any = [text, *values] if values else text
+    handle: Response | Steer
+    if parsed.get("create"):
+        handle = lane.create(content)
+    elif parsed.get("steer"):
+        handle = lane.steer(content)
+    else:
+        handle = lane.send(content)
+    _tell(lane, handle)
+    if parsed.get("wait"):
+        say(f"{lane.name}: {_word(lane.wait())}")
+    return handle
+
+
+def glance() -> None:
+    """Tell in a few lines what there is: what ``%steer`` alone shows."""
+    session = open_session()
+    if session is None:
+        say("Nothing is connected. %steer connect begins, %steer help tells all.")
+        return
+    say(repr(session))
+    for name, word in session.status()["lanes"].items():
+        say(f"  {name}: {_word(word)}")
+    say("%steer help tells what can be done.")
+
+
+def show_lane(lane: Lane) -> None:
+    """Show a lane live in the running cell."""
+    from steer_nb.widgets.view import LaneView
+
+    LaneView(lane.session, lane).show()
+
+
+def open_session() -> Session | None:
+    """Return the current session, if there is one; the client is not loaded for that."""
+    client = sys.modules.get("steer_nb.client")
+    if client is None or not client.sessions():
+        return None
+    session: Session = client.current_session()
+    return session
+
+
+def _session() -> Session:
+    session = open_session()
+    if session is None:
+        refuse("Nothing is connected: begin with %steer connect, or %steer connect --simulate.")
+    return session
+
+
+def _lane(name: str | None) -> Lane:
+    """Find an open lane. Only the default lane opens by itself: a typing error must not."""
+    from steer_nb.ledger import DEFAULT_LANE
+
+    session = _session()
+    lanes = session.lanes
+    if name is None or name == DEFAULT_LANE:
+        return lanes[DEFAULT_LANE] if DEFAULT_LANE in lanes else session.lane()
+    if name not in lanes:
+        near = did_you_mean(name, lanes)
+        known = f" Open are: {', '.join(lanes)}." if lanes and not near else ""
+        refuse(f"No lane {name!r} is open.{near}{known} Open it with: %steer open {name}", name)
+    return lanes[name]
+
+
+def _tell(lane: Lane, handle: Response | Steer) -> None:
+    parent = getattr(handle, "response_id", None)
+    if parent is None:
+        say(f"Sent to {lane.name}: a new response.")
+    else:
+        say(f"Sent to {lane.name}: steering {parent}.")
+
+
+def _word(word: str) -> str:
+    return word.replace("_", " ")
+
+
+# -- one function for each subcommand, in the order of the table -------------------------------
+
+
+def _connect(parsed: Parsed, _: Spaces) -> Session:
+    import steer_nb
+
+    simulate = parsed.get("simulate")
+    pace = {key: parsed.get(key) for key in ("speed", "seed") if key in parsed.values}
+    if pace:
+        from steer_nb.simulator import Simulator
+
+        scenario = simulate if isinstance(simulate, str) else "planner"
+        simulate = Simulator(scenario, **pace)
+    return steer_nb.connect(
+        parsed.get("url"),
+        model=parsed.get("model"),
+        simulate=simulate,
+        journal=False if parsed.get("no_journal") else parsed.get("journal"),
+        name=parsed.get("name", "default"),
+    )
+
+
+def _open(parsed: Parsed, spaces: Spaces) -> Lane:
+    settings = dict(parsed.get("set", {}))
+    for field in ("name", "fork"):
+        if field in settings:
+            refuse(f"--set {field}: a request has no such field. {parsed.command.usage}", field)
+    given = {key: parsed.get(key) for key in ("model", "instructions", "fork") if parsed.get(key)}
+    if parsed.get("tools"):
+        given["tools"] = find_tools(parsed.get("tools"), spaces)
+    for field in settings.keys() & given.keys():
+        refuse(f"{field} is given twice: as --{field} and as --set {field}.", field)
+    return _session().lane(parsed.get("lane"), **settings, **given)
+
+
+def _send(parsed: Parsed, _: Spaces) -> Response | Steer:
+    lane = _lane(parsed.get("lane"))
+    handle = lane.send(parsed.get("text"))
+    _tell(lane, handle)
+    return handle
+
+
+def _pending(parsed: Parsed, _: Spaces) -> Any:
+    from steer_nb.widgets import pending_forms
+
+    name = parsed.get("lane")
+    return pending_forms(_session(), _lane(name) if name else None)
+
+
+def _lanes(_parsed: Parsed, _: Spaces) -> BoardView:
+    from steer_nb.widgets.view import BoardView
+
+    return BoardView(_session())
+
+
+def _status(_parsed: Parsed, _: Spaces) -> Facts:
+    return Facts(_session().status())
+
+
+def _show(parsed: Parsed, _: Spaces) -> LaneView:
+    from steer_nb.widgets.view import LaneView
+
+    return LaneView(_session(), _lane(parsed.get("lane")))
+
+
+def _frame(parsed: Parsed, _: Spaces) -> pd.DataFrame:
+    frames = _session().trace.frames
+    return frames.table(parsed.get("name"), columns=parsed.get("columns"), lane=parsed.get("lane"))
+
+
+def _wait(parsed: Parsed, _: Spaces) -> None:
+    timeout, name = parsed.get("timeout"), parsed.get("lane")
+    if name:
+        lane = _lane(name)
+        words: Mapping[str, str] = {lane.name: lane.wait(timeout)}
+    else:
+        words = _session().wait(timeout)
+    for lane_name, word in words.items():
+        say(f"{lane_name}: {_word(word)}")
+    if not words:
+        say("No lane is open.")
+
+
+def _save(parsed: Parsed, _: Spaces) -> None:
+    trace = _session().trace
+    path = trace.save(parsed.get("path"))
+    say(f"Saved {len(trace)} entries to {path}.")
+
+
+def _load(parsed: Parsed, _: Spaces) -> Trace:
+    import steer_nb
+
+    return steer_nb.load(parsed.get("path"))
+
+
+def _nest(_parsed: Parsed, _: Spaces) -> None:
+    import steer_nb
+
+    steer_nb.allow_nested_loops()
+
+
+def _close(parsed: Parsed, _: Spaces) -> None:
+    name = parsed.get("lane")
+    if name:
+        lane = _lane(name)
+        lane.close()
+        say(f"Lane {lane.name} is closed.")
+    else:
+        session = _session()
+        session.close()
+        say(f"Session {session.name} is closed.")
+
+
+def _help(parsed: Parsed, _: Spaces) -> None:
+    say(topic(parsed.get("word")))
+
+
+_ACTIONS: dict[str, Callable[[Parsed, Spaces], Any]] = {
+    "connect": _connect,
+    "open": _open,
+    "send": _send,
+    "pending": _pending,
+    "lanes": _lanes,
+    "status": _status,
+    "show": _show,
+    "frame": _frame,
+    "wait": _wait,
+    "save": _save,
+    "load": _load,
+    "nest": _nest,
+    "close": _close,
+    "help": _help,
+}

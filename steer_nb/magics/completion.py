@@ -1,0 +1,180 @@
+"""Completion in IPython: what `completing` offers, in the form that each version takes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.magics.actions import open_session
+from steer_nb.magics.completing import Offer, complete
+from steer_nb.magics.grammar import COMMANDS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["KernelOffers", "install"]
+
+_LINE = re.compile(r"\s*(?:[^\W\d][\w.]*\s*=\s*)?%steer\s+(?P<text>.*)", re.DOTALL)
+_CELL = re.compile(r"\s*%%steer\s+(?P<text>.*)", re.DOTALL)
+_HOOKS = ("%steer", "%%steer")
+
+
+class KernelOffers:
+    """The words that exist now: lanes, tables, scenarios, and the person's own names.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        Whose names to offer.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+
+    def words(self, kind: Kind, given: list[str]) -> list[str]:
+        """List what may stand for `kind`; `given` are the words before it."""
+        find: dict[str, Callable[[], list[str]]] = {
+            "lane": self._lanes,
+            "model": self._models,
+            "origin": lambda: self._lanes() + self._responses(),
+            "frame": _frames,
+            "columns": lambda: _columns(given),
+            "scenario": _scenarios,
+            "tools": lambda: self._names(_is_tool),
+            "values": lambda: self._names(_is_value),
+            "word": lambda: list(COMMANDS),
+        }
+        return find[kind]() if kind in find else []
+
+    def _lanes(self) -> list[str]:
+        session = open_session()
+        return list(session.lanes) if session is not None else []
+
+    def _models(self) -> list[str]:
+        session = open_session()
+        if session is None:
+            return []
+        used = [session.status()["model"]]
+        used += [lane.settings.get("model") for lane in session.lanes.values()]
+        return list(dict.fromkeys(model for model in used if model))
+
+    def _responses(self) -> list[str]:
+        session = open_session()
+        if session is None:
+            return []
+        return [r.id for lane in session.lanes.values() for r in lane.responses if r.id]
+
+    def _names(self, wanted: Callable[[Any], bool]) -> list[str]:
+        hidden = self._shell.user_ns_hidden
+        return sorted(
+            name
+            for name, value in self._shell.user_ns.items()
+            if not name.startswith("_") and name not in hidden and wanted(value)
+        )
+
+
+def _frames() -> list[str]:
+    from steer_nb.frames import TABLES
+
+    return list(TABLES)
+
+
+def _columns(given: list[str]) -> list[str]:
+    from steer_nb.frames import TABLES
+
+    # In `frame NAME --columns …` the table comes first, but the words may stand in any order.
+    table = next((TABLES[word] for word in given if word in TABLES), None)
+    tables = [table] if table is not None else list(TABLES.values())
+    return [group.name for one in tables for group in one.groups]
+
+
+def _scenarios() -> list[str]:
+    from steer_nb.simulator import SCENARIOS
+
+    return list(SCENARIOS)
+
+
+def _is_tool(value: Any) -> bool:
+    if isinstance(value, dict):
+        return isinstance(value.get("type"), str)
+    if isinstance(value, type) or not callable(value):
+        return False
+    return getattr(value, "__module__", None) == "__main__" or hasattr(value, "definition")
+
+
+def _is_value(value: Any) -> bool:
+    return not callable(value) and type(value).__name__ != "module"
+
+
+def _offer(shell: Any, line: str, first: bool) -> Offer | None:
+    """Complete one line up to the cursor; None where it is no line of ours."""
+    match = _LINE.match(line)
+    if match:
+        return complete(match["text"], KernelOffers(shell))
+    match = _CELL.match(line) if first else None
+    if match:
+        return complete(match["text"], KernelOffers(shell), cell=True)
+    return None
+
+
+def install(shell: Any) -> Callable[[], None]:
+    """Add the completion to a shell.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        Which shell.
+
+    Returns
+    -------
+    callable
+        Takes the completion away again.
+    """
+    if hasattr(shell.Completer, "custom_matchers"):
+        return _install_matcher(shell)
+    return _install_hooks(shell)
+
+
+def _install_matcher(shell: Any) -> Callable[[], None]:
+    """Install for IPython 8.6 and later: our words, and no Python names between them."""
+    from IPython.core.completer import SimpleCompletion, context_matcher
+
+    @context_matcher(priority=100)  # type: ignore[untyped-decorator, unused-ignore]
+    def steer_matcher(context: Any) -> dict[str, Any]:
+        offer = _offer(shell, context.text_until_cursor, context.cursor_line == 0)
+        if offer is None or offer.files:
+            return {"completions": []}
+        return {
+            "completions": [SimpleCompletion(word, type="steer") for word in offer.words],
+            "matched_fragment": offer.fragment,
+            "ordered": True,
+            "suppress": True,
+        }
+
+    matchers = shell.Completer.custom_matchers
+    matchers.append(steer_matcher)
+
+    def undo() -> None:
+        if steer_matcher in matchers:
+            matchers.remove(steer_matcher)
+
+    return undo
+
+
+def _install_hooks(shell: Any) -> Callable[[], None]:
+    """Install for older IPython, which mixes Python names in."""
+
+    def completer(_: Any, event: Any) -> list[str]:
+        offer = _offer(shell, event.text_until_cursor, first=True)
+        return offer.words if offer is not None else []
+
+    for key in _HOOKS:
+        shell.set_hook("complete_command", completer, str_key=key)
+
+    def undo() -> None:
+        table = shell.strdispatchers.get("complete_command")
+        for key in _HOOKS:
+            if table is not None:
+                table.strs.pop(key, None)
+
+    return undo
