@@ -31,7 +31,7 @@ def connect(
     *,
     api_key: str | None = None,
     model: str | None = None,
-    simulate: bool | str | Scenario | None = None,
+    simulate: bool | str | Scenario | Simulator | None = None,
     journal: str | PathLike[str] | bool | None = None,
     name: str = "default",
     client: Any = None,
@@ -54,8 +54,9 @@ def connect(
         this machine.
     model : str, optional
         What lanes use that name none.
-    simulate : bool, str or Scenario, optional
-        Start the simulator: True, or a scenario (``planner``, ``weather``, ``seven`` …).
+    simulate : bool, str, Scenario or Simulator, optional
+        Start the simulator: True, a scenario (``planner``, ``weather``, ``seven`` …), or a
+        `Simulator` of one's own making; it ends with the session.
     journal : path-like or False, optional
         The directory of the journal; ``.steer`` under the current one by default. False keeps the
         trace in memory only.
@@ -103,9 +104,12 @@ def connect(
     if given is None:
         from steer_nb.simulator import Simulator
 
-        wanted = "planner" if simulate in (None, True) else simulate
-        simulator = Simulator(wanted)  # type: ignore[arg-type]
-        scenario = wanted if isinstance(wanted, str) else str(getattr(wanted, "name", "own"))
+        if isinstance(simulate, Simulator):
+            simulator = simulate
+        else:
+            wanted = "planner" if simulate is None or isinstance(simulate, bool) else simulate
+            simulator = Simulator(wanted)
+        scenario = simulator.scenario.name
         simulator.start()
         given = of_url(simulator.url)
         line = f"Connected to the embedded simulator (scenario {scenario}) at {given.shown}"
