@@ -127,13 +127,15 @@ partial_image_index : int or None
     @property
     def payload(self) -> dict[str, Any]:
         """The whole event as a dict, decoded anew at each use; empty where it is no JSON object."""
+        if _broken(self):
+            return {}
         try:
             value: Any = msgspec.json.decode(self.raw)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             try:
                 value, _ = jsonio.loads(self.raw)
             except (ValueError, RecursionError):
-                return {}  # `problem` says so already
+                return {}  # only for an event that `decode` did not make
         return value if isinstance(value, dict) else {}
 
     def object(self, name: str) -> dict[str, Any] | None:
@@ -190,9 +192,9 @@ partial_image_index : int or None
         """Compare contents: the order of keys and the spaces between them do not matter."""
         if not isinstance(other, Event):
             return NotImplemented
-        if self.raw == other.raw:
-            return True
-        return not _broken(self) and not _broken(other) and self.payload == other.payload
+        if _broken(self) or _broken(other):
+            return self.raw == other.raw and self.problem == other.problem
+        return self.raw == other.raw or self.payload == other.payload
 
     def __hash__(self) -> int:
         return hash((self.type, self.stream_id, self.sequence_number, self.item_id))

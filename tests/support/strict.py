@@ -66,6 +66,11 @@ def param_fields(params: Any) -> dict[str, Any]:
     return _hints(params)[0]
 
 
+def type_words(union: Any) -> set[str]:
+    """The `type` words of all members of one of the SDK's unions."""
+    return {word for member in _members(union) for word in _type_words(member) or ()}
+
+
 def _assert(value: Any, kind: Any) -> None:
     found = _faults(value, kind, "$")
     if found:

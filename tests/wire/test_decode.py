@@ -36,6 +36,8 @@ def test_bytes_that_are_not_utf8_are_kept_and_marked() -> None:
     assert (event.type, event.problem) == ("", "bad_json")
     assert event.detail == "not UTF-8: invalid start byte at byte 10"
     assert event.raw == '{"type":"x�"}'
+    assert event.payload == {}
+    assert event != decode(event.raw)
 
 
 def test_a_delta_may_be_an_object() -> None:

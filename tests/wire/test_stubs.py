@@ -10,23 +10,19 @@ from openai.types.responses.response_steer_required_input import ResponseSteerRe
 
 from steer_nb.errors import InvalidInput
 from steer_nb.wire import STUB_KINDS, UNKNOWN_KIND, kind_of, stub_for, stub_key
-from tests.support.strict import _members, _type_words, assert_output_item, assert_stub
+from tests.support.strict import assert_output_item, assert_stub, type_words
 from tests.wire.samples import CALLS, STUBS
 
 OFFICIAL = sorted(set(STUBS) - {"local_shell_call_output"})
 
 
-def words(union: Any) -> set[str]:
-    return {word for member in _members(union) for word in _type_words(member) or ()}
-
-
 def test_the_table_has_the_official_seven_and_the_local_shell() -> None:
-    assert words(ResponseSteerRequiredInput) == set(OFFICIAL)
+    assert type_words(ResponseSteerRequiredInput) == set(OFFICIAL)
     assert set(STUB_KINDS) == set(STUBS) == {*OFFICIAL, "local_shell_call_output"}
 
 
 def test_every_call_type_is_an_output_item_of_the_sdk() -> None:
-    known = words(ResponseOutputItem)
+    known = type_words(ResponseOutputItem)
     assert {call for kind in STUB_KINDS.values() for call in kind.call_types} <= known
 
 
