@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.widgets.text import clip, count, esc, esc_strict, first_text, readable, size
+from steer_nb.wire import describe_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +60,7 @@ def call_hint(call: Mapping[str, Any], key: str = "") -> str:
     kind = first_text([call.get("type")])
     parts = [_KINDS.get(kind, kind)]
     if kind == "shell_call":
-        parts = [count(len(_commands(call)), "command")]
+        parts = [count(_commands(call), "command")]
     if server := first_text([call.get("server_label")]):
         parts.append(f"server {clip(server, 80)}")
     if call.get("async") is True:
@@ -145,60 +146,30 @@ def _map(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _commands(call: Mapping[str, Any]) -> list[str]:
-    action = _map(call.get("action"))
-    commands = [str(command) for command in _list(action.get("commands"))]
-    if not commands and (words := _list(action.get("command"))):
-        commands = [" ".join(str(word) for word in words)]
-    return commands
+def _commands(call: Mapping[str, Any]) -> int:
+    return len(_list(_map(call.get("action")).get("commands")))
 
 
-def _shell(call: Mapping[str, Any]) -> str:
-    action = _map(call.get("action"))
-    lines = [f"$ {esc_strict(command)}" for command in _commands(call)]
-    limits = [
-        f"{name} {action[name]}"
-        for name in ("timeout_ms", "max_output_length", "working_directory", "user")
-        if action.get(name) is not None
-    ]
-    if limits:
-        lines.append(f'<span class="snb-k">{esc_strict(" · ".join(limits))}</span>')
-    return "\n".join(lines)
-
-
-def _computer(call: Mapping[str, Any]) -> str:
-    actions = [action for action in _list(call.get("actions")) if isinstance(action, dict)]
-    if not actions and isinstance(call.get("action"), dict):
-        actions = [call["action"]]
+def _described(call: Mapping[str, Any]) -> str:
+    """What a call of the client's own asks for, in the wire's own description of it."""
+    entries = describe_call(dict(call))
+    named = [label for label, _ in entries if label not in ("$", "diff", "safety check")]
+    width = min(max(map(len, named), default=0), 24)
     lines = []
-    for number, action in enumerate(actions, 1):
-        rest = ", ".join(
-            f"{name} {value if isinstance(value, str) else json_text(value, indent=None)}"
-            for name, value in action.items()
-            if name != "type"
-        )
-        word = first_text([action.get("type")]) or "action"
-        lines.append(
-            f'<span class="snb-k">{number}</span>  {esc_strict(f"{word}  {rest}".strip())}'
-        )
-    for check in _list(call.get("pending_safety_checks")):
-        about = _map(check)
-        words = [first_text([about.get(name)]) for name in ("code", "message")]
-        text = ": ".join(word for word in words if word) or first_text([about.get("id")])
-        lines.append(f'<span class="snb-wait">▲ safety check: {esc_strict(text)}</span>')
+    for label, text in entries:
+        shown = text if len(text) <= _ARGS_CAP else text[:_ARGS_CAP] + "…"
+        if label == "diff":
+            lines.append(diff(shown))
+        elif label == "$":
+            lines.append(f"$ {esc_strict(shown)}")
+        elif label == "safety check":
+            lines.append(f'<span class="snb-wait">▲ safety check: {esc_strict(shown)}</span>')
+        else:
+            mark = f'<span class="snb-k">{esc_strict(label.ljust(width))}</span>'
+            lines.append(f"{mark}  {esc_strict(shown)}")
+        if shown is not text:
+            lines.append(_hidden(len(text) - _ARGS_CAP))
     return "\n".join(lines)
-
-
-def _patch(call: Mapping[str, Any]) -> str:
-    operation = _map(call.get("operation"))
-    if not operation:
-        return ""
-    kind = first_text([operation.get("type")]).replace("_", " ")
-    head = f"<b>{esc_strict(kind)}  {esc_strict(first_text([operation.get('path')]))}</b>\n"
-    text = first_text([operation.get("diff")])
-    if len(text) > _ARGS_CAP:
-        return f"{head}{diff(text[:_ARGS_CAP])}\n{_hidden(len(text) - _ARGS_CAP)}"
-    return head + diff(text)
 
 
 def _web_search(call: Mapping[str, Any]) -> str:
@@ -230,10 +201,10 @@ def _mcp_tools(call: Mapping[str, Any]) -> str:
 
 
 _BODIES: Final = {
-    "shell_call": _shell,
-    "local_shell_call": _shell,
-    "computer_call": _computer,
-    "apply_patch_call": _patch,
+    "shell_call": _described,
+    "local_shell_call": _described,
+    "computer_call": _described,
+    "apply_patch_call": _described,
     "web_search_call": _web_search,
     "file_search_call": _file_search,
     "image_generation_call": _image,

@@ -40,7 +40,17 @@ if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
     from steer_nb.ledger.state import LaneState, ResponseState
 
-__all__ = ["board", "board_plain", "card", "chip_html", "frame", "lane_card", "lane_plain", "need"]
+__all__ = [
+    "board",
+    "board_plain",
+    "card",
+    "chip_html",
+    "frame",
+    "head_html",
+    "lane_card",
+    "lane_plain",
+    "need",
+]
 
 _PLAIN_CAP = 4096
 
@@ -69,10 +79,14 @@ def card(name: str, chip: Chip, meta: str, *parts: str, busy: float | None = Non
             '<div class="snb-bar" role="progressbar" aria-label="working">'
             f'<i style="{spin_delay(busy)}"></i></div>'
         )
+    return f'<div class="snb-card">{head_html(name, chip, meta)}{bar}{"".join(parts)}</div>'
+
+
+def head_html(name: str, chip: Chip, meta: str) -> str:
+    """Lay out a head line."""
     return (
-        '<div class="snb-card"><div class="snb-head">'
-        f'<span class="snb-name" dir="auto">{esc_strict(clip(name, 256))}</span>{chip_html(chip)}'
-        f'<span class="snb-meta">{esc(meta)}</span></div>{bar}{"".join(parts)}</div>'
+        f'<div class="snb-head"><span class="snb-name" dir="auto">{esc_strict(clip(name, 256))}'
+        f'</span>{chip_html(chip)}<span class="snb-meta">{esc(meta)}</span></div>'
     )
 
 

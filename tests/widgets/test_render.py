@@ -154,7 +154,7 @@ days  2"""
         in text
     )
     assert "select *\nfrom trips" in text
-    assert "1  click  x 10, y 20, button left" in text
+    assert "action 1  click left at 10, 20" in text
     assert "▲ safety check: malicious_instructions: The page gives orders." in text
     assert "$ ls trips/\n$ cat trips/lisbon.md" in text
     assert "update file  trips/lisbon.md" in text

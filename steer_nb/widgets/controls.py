@@ -1,0 +1,105 @@
+"""ipywidgets as this package uses them: from 7.7.1 to 8.x, each control with a name.
+
+Only here are the differences between the versions known. What came from the wire never becomes a
+`description` (version 7 reads those as HTML): it goes through `static`, escaped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import ipywidgets as w
+
+from steer_nb.widgets.style import NO_MATH, STYLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["box", "button", "control", "line", "static", "styled", "uploaded", "view_bundle"]
+
+W = TypeVar("W", bound=w.DOMWidget)
+
+WIDE = {"width": "auto", "flex": "1 1 0", "min_width": "0"}
+
+
+def control(kind: type[W], name: str, *, css: str = "", wide: bool = False, **traits: Any) -> W:
+    """Make a control whose purpose is said to those who point at it or hear it read.
+
+    Parameters
+    ----------
+    kind : type
+        An ipywidgets class.
+    name : str
+        What it is for.
+    css : str
+        Classes to add.
+    wide : bool
+        Whether it takes the room that is left in its row.
+    **traits
+        As the class takes them.
+    """
+    layout = {**(WIDE if wide else {"width": "auto"}), **traits.pop("layout", {})}
+    # Version 7 has `description_tooltip` on most, version 8 `tooltip` on all.
+    hint = "tooltip" if kind.class_traits().get("tooltip") else "description_tooltip"
+    if kind.class_traits().get(hint):
+        traits.setdefault(hint, name)
+    made: W = kind(layout=w.Layout(**layout), **traits)
+    for word in css.split():
+        made.add_class(word)
+    return made
+
+
+def button(text: str, name: str, *, css: str = "", **traits: Any) -> w.Button:
+    """Make a button."""
+    return control(w.Button, name, css=f"snb-button {css}", description=text, **traits)
+
+
+def static(html: str = "", *, css: str = "", wide: bool = False) -> w.HTML:
+    """Show HTML of our own making; everything foreign in it is escaped already."""
+    made = w.HTML(value=html, layout=w.Layout(**(WIDE if wide else {"width": "auto"}), margin="0"))
+    for word in f"snb-static {NO_MATH} {css}".split():
+        made.add_class(word)
+    return made
+
+
+def line(children: Iterable[w.Widget], *, css: str = "") -> w.HBox:
+    """Put controls beside each other."""
+    return box(w.HBox, children, css=f"snb-row {css}")
+
+
+def box(kind: type[W], children: Iterable[w.Widget], *, css: str = "") -> W:
+    """Put controls into a box of the given class."""
+    made: W = kind(children=tuple(children), layout=w.Layout(width="auto", margin="0"))
+    for word in css.split():
+        made.add_class(word)
+    return made
+
+
+def styled(children: Iterable[w.Widget], *, css: str = "") -> w.VBox:
+    """Make the outermost box of something: it brings the style sheet along."""
+    sheet = w.HTML(value=STYLE, layout=w.Layout(display="none"))
+    return box(w.VBox, (sheet, *children), css=f"steer-nb snb-widget {css}")
+
+
+def view_bundle(widget: w.Widget) -> dict[str, Any]:
+    """Content by MIME type that shows a live widget."""
+    return {
+        "application/vnd.jupyter.widget-view+json": {
+            "version_major": 2,
+            "version_minor": 0,
+            "model_id": widget.model_id,
+        }
+    }
+
+
+def uploaded(value: Any) -> tuple[str, str, bytes] | None:
+    """Read name, media type and content of the file in a `FileUpload`'s value, in both versions."""
+    files: list[Any]
+    if isinstance(value, dict):  # version 7: by name
+        files = [{"name": name, **part.get("metadata", {}), **part} for name, part in value.items()]
+    else:
+        files = list(value)
+    if not files:
+        return None
+    newest = files[-1]
+    return str(newest.get("name", "")), str(newest.get("type", "")), bytes(newest["content"])

@@ -1,0 +1,111 @@
+"""Sections where a person chooses: an approval, tools that were searched for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as w
+
+from steer_nb.errors import InvalidInput
+from steer_nb.widgets.calls import json_text
+from steer_nb.widgets.controls import control, line
+from steer_nb.widgets.forms.results import parse_json
+from steer_nb.widgets.forms.section import Section, Unanswered
+
+__all__ = ["ApprovalSection", "ToolSearchSection"]
+
+
+class ApprovalSection(Section):
+    """Approve or deny one call of one MCP server; a reason is offered when denying."""
+
+    def build(self) -> list[w.Widget]:
+        """Make the two decisions and the reason."""
+        self.decision = self.watch(
+            control(
+                w.ToggleButtons,
+                "Whether this call may be made",
+                css="snb-toggle",
+                options=[("Approve", True), ("Deny", False)],
+                value=None,
+            )
+        )
+        self.reason = self.watch(
+            control(w.Text, "Reason for denying", wide=True, placeholder="reason (when denying)")
+        )
+        return [line([self.decision, self.reason])]
+
+    def read(self) -> dict[str, Any]:
+        """Give `approve` and, when denying, `reason`."""
+        if self.decision.value is None:
+            msg = "approve or deny this call"
+            raise Unanswered(msg)
+        reason = self.reason.value.strip()
+        if self.decision.value is False and reason:
+            return {"approve": False, "reason": reason}
+        return {"approve": self.decision.value}
+
+    def write(self, item: dict[str, Any]) -> None:
+        """Show the decision that was made."""
+        approve = item.get("approve")
+        self.decision.value = approve if isinstance(approve, bool) else None
+        self.reason.value = str(item.get("reason") or "")
+
+
+class ToolSearchSection(Section):
+    """Tools for what the model searched: ticked among the lane's own, or pasted as JSON."""
+
+    def build(self) -> list[w.Widget]:
+        """Make the list of the lane's functions and a text area."""
+        self.known = {tool.name: dict(tool.definition) for tool in self.lane.tools.values()}
+        rows: list[w.Widget] = []
+        self.ticked: w.SelectMultiple | None = None
+        if self.known:
+            self.ticked = self.watch(
+                control(
+                    w.SelectMultiple,
+                    "Functions of this lane to offer",
+                    options=sorted(self.known),
+                    rows=min(len(self.known), 5),
+                    layout={"width": "14em"},
+                )
+            )
+            rows.append(self.ticked)
+        self.area = self.watch(
+            control(
+                w.Textarea,
+                "Tools to offer, as a JSON list",
+                css="snb-mono",
+                wide=True,
+                rows=3,
+                placeholder='[{"type": "function", "name": "…", "parameters": {…}}]',
+            )
+        )
+        self.none = self.watch(
+            control(w.Checkbox, "No tool fits", description="no tool fits", indent=False)
+        )
+        return [line([*rows, self.area]), line([self.none], css="snb-options")]
+
+    def read(self) -> dict[str, Any]:
+        """Give `tools`."""
+        tools = [self.known[name] for name in self.ticked.value] if self.ticked is not None else []
+        if self.area.value.strip():
+            pasted = parse_json(self.area.value, "tools")
+            if not isinstance(pasted, list):
+                msg = "tools must be a JSON list of tool objects."
+                raise InvalidInput(msg, field="tools", value=pasted, rule="a JSON list")
+            tools = [*tools, *pasted]
+        if not tools and not self.none.value:
+            which = "tick some or paste" if self.ticked is not None else "paste"
+            msg = f"no tools are given: {which} a JSON list, or tick “no tool fits”"
+            raise Unanswered(msg)
+        return {"tools": tools}
+
+    def write(self, item: dict[str, Any]) -> None:
+        """Tick what is known of the tools that were given, and show the rest as JSON."""
+        tools = [tool for tool in item.get("tools") or () if isinstance(tool, dict)]
+        own = [tool["name"] for tool in tools if tool == self.known.get(str(tool.get("name")))]
+        if self.ticked is not None:
+            self.ticked.value = tuple(own)
+        rest = [tool for tool in tools if tool.get("name") not in own]
+        self.area.value = json_text(rest, indent=2) if rest else ""
+        self.none.value = not tools

@@ -1,0 +1,186 @@
+"""What a form shows of the ledger: one response that waits, what it asks for, how far that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from steer_nb.client.required import RequiredInput, snapshot
+from steer_nb.ledger.required import active_continuation
+from steer_nb.widgets.text import clip, clock, count, seconds, short_id
+from steer_nb.widgets.words import Chip, moment
+
+if TYPE_CHECKING:
+    from steer_nb.ledger import Ledger
+    from steer_nb.ledger.state import RequestState, ResponseState
+
+__all__ = ["FormFacts", "Phase", "form_facts", "parents_waiting"]
+
+Phase = Literal["open", "sending", "committed", "closed"]
+"""Answers can be given; the continuation is on its way; it began a response; too late."""
+
+_CHIPS: Final = {
+    "open": ("wait", "◐"),
+    "sending": ("run", "●"),
+    "committed": ("idle", "✓"),
+    "closed": ("idle", "○"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormFacts:
+    """A copy of what the ledger knows, safe to hold on to.
+
+    Attributes
+    ----------
+    lane, parent_id : str
+        Whose answers these are.
+    phase : str
+        See `Phase`.
+    note : str
+        What to say about the phase; empty where there is nothing to say.
+    hold : str
+        Why the continuation may not go out yet, apart from missing answers; empty if it may.
+    asked : tuple of RequiredInput
+        Everything the response asks for, in order.
+    since : float or None
+        When it began to wait, in seconds of the trace.
+    queued : int
+        Steers that the service puts in front of the continuation.
+    version : int
+        The ledger's, to see whether anything changed.
+    refused : str or None
+        Local key of the newest continuation, if it was refused or never left.
+    """
+
+    lane: str
+    parent_id: str
+    phase: Phase
+    note: str
+    hold: str
+    asked: tuple[RequiredInput, ...]
+    since: float | None
+    queued: int
+    version: int
+    refused: str | None = None
+
+    @property
+    def needed(self) -> tuple[RequiredInput, ...]:
+        """What has to be answered before anything is sent."""
+        return tuple(asked for asked in self.asked if not asked.optional)
+
+    @property
+    def head(self) -> str:
+        """The state in words."""
+        if self.phase == "open":
+            missing = sum(asked.state in ("open", "filled") for asked in self.needed)
+            return f"waits for you: {count(missing, 'answer')}" if missing else "may be answered"
+        return {"sending": "sent", "committed": "answered", "closed": "no longer waits"}[self.phase]
+
+    @property
+    def chip(self) -> Chip:
+        """The state as it is drawn."""
+        css, symbol = _CHIPS[self.phase]
+        return Chip(css, symbol, self.head, 0)
+
+    @property
+    def meta(self) -> str:
+        """Which response, since when."""
+        since = "" if self.since is None else f" · since {clock(self.since)}"
+        return f"for {short_id(self.parent_id)}{since}"
+
+
+def parents_waiting(ledger: Ledger, lane: str | None = None) -> list[tuple[str | None, str]]:
+    """Say which responses wait for a person, as (stream_id, response id), oldest first.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The session's.
+    lane : str, optional
+        Only this lane, by its name.
+    """
+    found = []
+    for state in ledger.lanes.values():
+        tip = state.tip
+        if tip is None or not tip.waiting_for or state.closed is not None or state.detached:
+            continue
+        if lane is not None and state.name != lane:
+            continue
+        if active_continuation(tip) is None:
+            found.append((state.stream_id, tip.id))
+    return found
+
+
+def form_facts(ledger: Ledger, parent_id: str, *, ended: bool = False) -> FormFacts:
+    """Read what a form shows of one response.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The session's.
+    parent_id : str
+        The response that waits or waited.
+    ended : bool
+        Whether the session is closed.
+    """
+    parent = ledger.responses[parent_id]
+    lane = parent.lane
+    phase, note = _phase(parent, ended=ended)
+    live = [steer for steer in parent.live_steers if steer.connection == parent.connection]
+    return FormFacts(
+        lane=lane.name,
+        parent_id=parent.id,
+        phase=phase,
+        note=note,
+        hold=f"{parent.id} is still being written" if parent.is_live else "",
+        asked=tuple(snapshot(stub, lane.name) for stub in parent.required.values()),
+        since=moment(parent.ended or parent.last or parent.started),
+        queued=len(live),
+        version=ledger.version,
+        refused=_refused_key(parent),
+    )
+
+
+def _refused_key(parent: ResponseState) -> str | None:
+    newest = parent.continuations[-1] if parent.continuations else None
+    return newest.key if newest is not None and newest.state in ("failed", "unsent") else None
+
+
+def _phase(parent: ResponseState, *, ended: bool) -> tuple[Phase, str]:
+    carrier = active_continuation(parent)
+    if carrier is not None:
+        return _carried(carrier)
+    lane = parent.lane
+    if parent.successor is not None:
+        went = f"The conversation went on with {parent.successor.id} without these answers."
+        return "closed", went
+    if ended or lane.closed is not None:
+        return "closed", "The session or the lane is closed; these answers can no longer be sent."
+    if lane.detached or (lane.connection and lane.connection != parent.connection):
+        lost = (
+            "The connection was lost. What you answered is saved in the journal; nothing is sent "
+            "by itself."
+        )
+        return "closed", lost
+    if not parent.waiting_for:
+        return "closed", f"{parent.id} does not wait for answers any more ({parent.status})."
+    refused = parent.continuations[-1] if parent.continuations else None
+    return "open", "" if refused is None else _refused(refused)
+
+
+def _carried(carrier: RequestState) -> tuple[Phase, str]:
+    sent = moment(carrier.sent)
+    when = "sent" if sent is None else f"sent {seconds(sent)}"
+    if carrier.state == "started":
+        return "committed", f"{when}, committed as {carrier.response_id}"
+    if carrier.state == "unknown":
+        lost = "the connection was lost before an answer came. It may have been received, so it is"
+        return "closed", f"{when}; {lost} not sent again."
+    return "sending", f"{when}, not confirmed yet"
+
+
+def _refused(request: RequestState) -> str:
+    why = ": ".join(part for part in (request.error_code, request.error_message) if part)
+    said = "never left this machine" if request.state == "unsent" else "was refused"
+    return f"The continuation {said}: {clip(why, 400)} Your answers are kept."

@@ -1,0 +1,159 @@
+"""Pictures in a notebook cell that are replaced while the kernel does something else.
+
+The one way that works on every kernel (measured): the picture is shown once while its cell runs,
+with a display id; afterwards ``update_display_data`` messages go straight to the kernel's iopub
+socket with that cell's header as their parent. No stream is flushed, no global is set, so this is
+safe and cheap on the I/O thread. `print`, `display` and `DisplayHandle.update` are none of these.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ALL_PER_SECOND", "CLOCK_S", "PER_SECOND", "Pacer", "Picture", "find_kernel"]
+
+PER_SECOND: Final = 10
+"""Most paints of one picture in a second."""
+
+ALL_PER_SECOND: Final = 50
+"""Most paints of all pictures together in a second."""
+
+CLOCK_S: Final = 1.0
+"""How often a picture is repainted that only its clock changes."""
+
+
+def find_kernel() -> Any | None:
+    """Return the kernel that this code runs in; None in a script or in a console's IPython."""
+    from IPython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    usable = kernel is not None and hasattr(kernel, "iopub_socket") and hasattr(kernel, "session")
+    return kernel if usable else None
+
+
+class Picture:
+    """One output of one cell.
+
+    `show` belongs into the running cell; `update` may be called from any thread, also long after.
+    Without a kernel, showing is all that happens.
+    """
+
+    def __init__(self) -> None:
+        self.display_id = f"steer-nb-{uuid.uuid4().hex[:16]}"
+        self._kernel: Any | None = None
+        self._parent: dict[str, Any] = {}
+        self._last: dict[str, Any] | None = None
+
+    def show(self, bundle: dict[str, Any]) -> None:
+        """Show `bundle` (content by MIME type) in the running cell."""
+        from IPython.display import display
+
+        self._kernel = find_kernel()
+        if self._kernel is not None:
+            # The header alone: the whole message would keep the cell's source alive.
+            parent = self._kernel.get_parent("shell")
+            self._parent = {"header": dict(parent.get("header") or {})}
+        self._last = bundle
+        publish: Any = display  # typed in some versions of IPython, untyped in others
+        publish(bundle, raw=True, display_id=self.display_id)
+
+    @property
+    def live(self) -> bool:
+        """Whether `update` reaches anybody."""
+        return self._kernel is not None
+
+    def update(self, bundle: dict[str, Any]) -> bool:
+        """Replace what is shown; nothing is sent where it is the same already.
+
+        Returns
+        -------
+        bool
+            Whether something was sent.
+        """
+        if self._kernel is None or bundle == self._last:
+            return False
+        self._last = bundle
+        self._kernel.session.send(
+            self._kernel.iopub_socket,
+            "update_display_data",
+            content={
+                "data": bundle,
+                "metadata": {},
+                "transient": {"display_id": self.display_id},
+            },
+            parent=self._parent,
+            ident=b"display_data",
+        )
+        return True
+
+
+class _Slots:
+    """Moments for painting, shared by all pictures of the process, fair because first come."""
+
+    def __init__(self, per_second: int) -> None:
+        self._gap = 1 / per_second
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def take(self, earliest: float) -> float:
+        """Take the first free moment that is not before `earliest`, which is near."""
+        with self._lock:
+            moment = max(earliest, self._next)
+            self._next = moment + self._gap
+            return moment
+
+
+_slots = _Slots(ALL_PER_SECOND)
+
+
+class Pacer:
+    """Calls ``paint()`` soon after each change, never too often, and always once more at the end.
+
+    Everything here runs on one event loop's thread.
+
+    Parameters
+    ----------
+    paint : callable
+        Draws the newest state. Returns seconds after which to draw again although nothing changed
+        (a running clock), or None.
+    """
+
+    def __init__(self, paint: Callable[[], float | None]) -> None:
+        self._paint = paint
+        self._timer: asyncio.TimerHandle | None = None
+        self._clock: asyncio.TimerHandle | None = None
+        self._earliest = 0.0
+        self._stopped = False
+
+    def wake(self) -> None:
+        """Something changed: paint soon. Changes until then are drawn by the same paint."""
+        if self._stopped or self._timer is not None:
+            return
+        now = time.monotonic()
+        due = _slots.take(max(self._earliest, now))
+        self._timer = asyncio.get_running_loop().call_later(due - now, self._run)
+
+    def stop(self) -> None:
+        """Paint no more."""
+        self._stopped = True
+        for timer in (self._timer, self._clock):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._clock = None
+
+    def _run(self) -> None:
+        self._timer = None
+        self._earliest = time.monotonic() + 1 / PER_SECOND
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+        again = self._paint()
+        if again is not None and not self._stopped:
+            self._clock = asyncio.get_running_loop().call_later(again, self.wake)

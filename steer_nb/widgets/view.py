@@ -1,0 +1,241 @@
+"""Live pictures in a cell: a lane as it streams, the board of all lanes.
+
+Shown once while their cell runs, repainted from the I/O thread for as long as the lane or the
+session is open; the newest picture of each stays in a saved notebook.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steer_nb.ledger import rules
+from steer_nb.ledger.state import LaneState
+from steer_nb.widgets import render
+from steer_nb.widgets.painter import CLOCK_S, Pacer, Picture
+from steer_nb.widgets.text import clip, esc, esc_strict
+from steer_nb.widgets.words import working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steer_nb.client import Lane, Session
+    from steer_nb.ledger import Ledger
+    from steer_nb.widgets.saybox import SayBox
+
+__all__ = ["BoardView", "LaneView"]
+
+MOST_PICTURES: Final = 3
+"""How many showings of one lane are kept up to date; older ones say that it goes on elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One picture of the present state."""
+
+    html: str
+    text: str
+    runs: bool = False
+    """Whether a clock in it runs."""
+    ended: bool = False
+    """Whether nothing more will come."""
+    verb: str = ""
+    """What a text box below it would do: Send or Steer."""
+
+    @property
+    def bundle(self) -> dict[str, Any]:
+        """Content by MIME type."""
+        return {"text/html": self.html, "text/plain": self.text}
+
+
+class _Stage:
+    """The pictures of one subject, drawn once for all of them."""
+
+    def __init__(
+        self, session: Session, subject: object, name: str, draw: Callable[[Ledger, float], Drawing]
+    ) -> None:
+        self.session = session
+        self.pictures: tuple[Picture, ...] = ()
+        self.box: SayBox | None = None
+        self._key = (session, subject)
+        self._name = name
+        self._draw = draw
+        self._pacer = Pacer(self._paint)
+        self._unsubscribe: Callable[[], None] | None = None
+        self._lock = threading.Lock()
+
+    def drawing(self) -> Drawing:
+        """Draw the present state; works on any thread."""
+        now = self.session.now()
+        return self.session.read(lambda ledger: self._draw(ledger, now))
+
+    def show(self) -> Drawing:
+        """Show it in the running cell too."""
+        drawing = self.drawing()
+        picture = Picture()
+        picture.show(drawing.bundle)
+        if not picture.live or drawing.ended:
+            return drawing
+        with self._lock:
+            kept = (*self.pictures, picture)
+            self.pictures = kept[-MOST_PICTURES:]
+            if self._unsubscribe is None:
+                self._unsubscribe = self.session.subscribe(self._pacer.wake)
+                _stages[self._key] = self
+        for old in kept[:-MOST_PICTURES]:
+            old.update(_moved_on(self._name))
+        # What happened between the first picture and the subscription is drawn by this.
+        self.session.read(lambda _: self._pacer.wake())
+        return drawing
+
+    def stop(self) -> None:
+        """Leave the pictures as they are from now on."""
+        with self._lock:
+            _stages.pop(self._key, None)
+            unsubscribe, self._unsubscribe = self._unsubscribe, None
+            self.pictures = ()
+        self._pacer.stop()
+        if unsubscribe is not None:
+            unsubscribe()
+        if self.box is not None:
+            self.box.close()
+
+    def _paint(self) -> float | None:
+        """Send the newest picture. Runs on the I/O thread."""
+        try:
+            drawing = self.drawing()
+        except Exception as error:  # noqa: BLE001 - shown where a person looks, not in a log
+            drawing = _broken(self._name, error)
+        bundle = drawing.bundle
+        for picture in self.pictures:
+            picture.update(bundle)
+        if self.box is not None:
+            self.box.refresh(drawing.verb)
+        if drawing.ended:
+            self.stop()
+            return None
+        return CLOCK_S if drawing.runs else None
+
+
+_stages: dict[tuple[Session, object], _Stage] = {}
+
+
+def _moved_on(name: str) -> dict[str, Any]:
+    text = f"{clip(name, 120)} is shown again further on; this picture no longer changes."
+    inner = f'<p class="snb-note">{esc_strict(text)}</p>'
+    return {"text/html": render.frame(inner, text), "text/plain": text}
+
+
+def _broken(name: str, error: Exception) -> Drawing:
+    text = f"This view of {name} cannot be drawn ({type(error).__name__}: {error})."
+    html = render.frame(f'<div class="snb-error">{esc(text)}</div>', "A view that cannot be drawn")
+    return Drawing(html=html, text=text)
+
+
+class _View:
+    """What lane view and board have in common."""
+
+    def __init__(
+        self, session: Session, subject: object, name: str, draw: Callable[[Ledger, float], Drawing]
+    ) -> None:
+        self._stage = _stages.get((session, subject)) or _Stage(session, subject, name, draw)
+
+    @property
+    def html(self) -> str:
+        """The present picture as an HTML fragment."""
+        return self._stage.drawing().html
+
+    def show(self) -> None:
+        """Show it in the running cell; in a kernel it goes on changing after the cell ended."""
+        self._stage.show()
+
+    def stop(self) -> None:
+        """Stop watching: the pictures stay as they are. Nothing is closed."""
+        stage = self._stage
+        stage.session.read(lambda _: stage.stop())
+
+    def _ipython_display_(self) -> None:
+        self.show()
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __str__(self) -> str:
+        return self._stage.drawing().text
+
+
+class LaneView(_View):
+    """A lane in a cell: its state, what is being written, its steers, what it waits for.
+
+    Parameters
+    ----------
+    session : Session
+        The session of the lane.
+    lane : Lane
+        The lane.
+    interactive : bool
+        Whether a box to send and steer stands below it, in a kernel.
+
+    Examples
+    --------
+    As the last line of a cell::
+
+        LaneView(session, session.lane("planner"))
+    """
+
+    def __init__(self, session: Session, lane: Lane, *, interactive: bool = True) -> None:
+        stream_id = lane.stream_id
+
+        def draw(ledger: Ledger, now: float) -> Drawing:
+            state = ledger.lanes.get(stream_id) or LaneState(stream_id=stream_id)
+            return Drawing(
+                html=render.lane_card(ledger, state, now),
+                text=render.lane_plain(ledger, state, now),
+                runs=working(state),
+                ended=session.closed or state.closed is not None,
+                verb="Steer" if rules.may_steer(state) is None else "Send",
+            )
+
+        super().__init__(session, ("lane", stream_id), lane.name, draw)
+        self.lane = lane
+        self.interactive = interactive
+
+    def show(self) -> None:
+        """Show it in the running cell; in a kernel it goes on changing after the cell ended."""
+        stage = self._stage
+        drawing = stage.show()
+        if not self.interactive or not stage.pictures:
+            return
+        if stage.box is None:
+            from steer_nb.widgets.saybox import SayBox
+
+            stage.box = SayBox(self.lane)
+        stage.box.refresh(drawing.verb)
+        stage.box.show()
+
+    def __repr__(self) -> str:
+        return f"<LaneView of {self.lane.name}>"
+
+
+class BoardView(_View):
+    """All lanes of a session at a glance, those first that need a person.
+
+    Parameters
+    ----------
+    session : Session
+        The session.
+    """
+
+    def __init__(self, session: Session) -> None:
+        def draw(ledger: Ledger, now: float) -> Drawing:
+            return Drawing(
+                html=render.board(ledger, now),
+                text=render.board_plain(ledger),
+                ended=session.closed,
+            )
+
+        super().__init__(session, "board", "The board", draw)
+
+    def __repr__(self) -> str:
+        return f"<BoardView of {self._stage.session.name}>"
