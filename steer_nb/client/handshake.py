@@ -102,12 +102,12 @@ def _network(error: BaseException, endpoint: Endpoint) -> tuple[str, str]:
         return f"There is no host called {host!r} ({url}).", "Check its spelling and the network."
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
-            f"The certificate of {host} could not be verified ({error.verify_message}).",
+            f"The certificate of {host} could not be verified ({_reason(error)}).",
             "Behind a company proxy, point SSL_CERT_FILE to its certificates.",
         )
     if isinstance(error, ssl.SSLError):
         return (
-            f"{url} speaks no TLS there ({error.reason or error}).",
+            f"{url} speaks no TLS there ({_reason(error)}).",
             "A server without TLS is reached with http:// or ws:// (and without a key).",
         )
     if isinstance(error, OSError) and _REFUSED.search(str(error)):
@@ -117,9 +117,10 @@ def _network(error: BaseException, endpoint: Endpoint) -> tuple[str, str]:
     if isinstance(error, InvalidURI):
         return f"{url} is no WebSocket address.", "It should look like wss://host/v1/responses."
     if isinstance(error, InvalidMessage | EOFError | ConnectionResetError | BrokenPipeError):
+        other = "without TLS (then use http://)" if url.startswith("wss") else "with TLS (https://)"
         return (
             f"{url} closed the connection or did not answer in HTTP.",
-            "Is it another kind of server, or one with TLS (then use https:// or wss://)?",
+            f"Is it another kind of server, or one {other}?",
         )
     detail = endpoint.scrub(f"{type(error).__name__}: {error}")
     if isinstance(error, InvalidHandshake):
@@ -128,6 +129,11 @@ def _network(error: BaseException, endpoint: Endpoint) -> tuple[str, str]:
             "The server, or a proxy in between, does not speak WebSocket there.",
         )
     return f"{url} cannot be reached ({detail}).", "Check the address and the network."
+
+
+def _reason(error: ssl.SSLError) -> str:
+    # Both attributes are missing on errors that were not made by OpenSSL itself.
+    return getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
 
 
 def _said(body: bytes | bytearray | None) -> str:
