@@ -9,7 +9,7 @@ import difflib
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from steer_nb.errors import InvalidInput
-from steer_nb.wire.jsonio import shown
+from steer_nb.wire.jsonio import joined, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -37,13 +37,13 @@ def refuse_missing(path: str, rule: str) -> NoReturn:
     raise InvalidInput(msg, field=path, value=None, rule=rule)
 
 
-def refuse_unknown(path: str, name: object, allowed: Iterable[str], what: str) -> NoReturn:
+def refuse_unknown(path: str, name: str, allowed: Iterable[str], what: str) -> NoReturn:
     """Raise `InvalidInput` for a field that `what` does not have, and name the nearest."""
     words = sorted(allowed)
     rule = f"{what} takes {', '.join(words)}"
-    near = difflib.get_close_matches(str(name), words, n=1)
+    near = difflib.get_close_matches(name, words, n=1)
     advice = f"{what} has no such field. Did you mean {near[0]!r}?" if near else f"{rule}."
-    where = f"{path}.{name}" if path else str(name)
+    where = joined(path, name)
     msg = f"{where} is unknown: {advice}"
     raise InvalidInput(msg, field=where, value=name, rule=rule)
 

@@ -323,14 +323,15 @@ def _check_safety_answered(item: dict[str, Any], call: dict[str, Any] | None) ->
     for at, key in enumerate(given):
         if key not in pending:
             rule = "it must be one of the call's pending safety checks" + (
-                f": {', '.join(pending)}" if pending else ", and there are none"
+                f": {', '.join(map(shown, pending))}" if pending else ", and there are none"
             )
             checks.refuse(f"{name}[{at}].id", key, rule)
 
 
 def _describe_check(check: dict[str, Any]) -> str:
     more = check.get("message") or check.get("code")
-    return f"{check['id']!r} ({more})" if isinstance(more, str) else repr(check["id"])
+    name = shown(check["id"])
+    return f"{name} ({' '.join(more.split())[:80]})" if isinstance(more, str) else name
 
 
 def pending_safety_checks(call: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from steer_nb.errors import InvalidInput
 
-__all__ = ["check_value", "encode", "json_text", "loads", "plain", "shown"]
+__all__ = ["check_value", "encode", "joined", "json_text", "loads", "plain", "shown"]
 
 _DIGITS: Final = 4000  # Python refuses to turn longer numbers into int (and back) since 3.11
 
@@ -158,7 +158,7 @@ def plain(value: object, path: str = "input", depth: int = 0) -> Any:
                     fault = f"has the key {shown(key)}, and JSON keys are text"
                     raise _bad(path, key, fault, "str keys")
                 name = _text(key, f"a key of {path or 'the request'}")
-                copy[name] = plain(inner, f"{path}.{name}" if path else name, depth + 1)
+                copy[name] = plain(inner, joined(path, name), depth + 1)
             return copy
         return [plain(inner, f"{path}[{at}]", depth + 1) for at, inner in enumerate(value)]
     fault = f"is of type {type(value).__name__}, which JSON cannot say"
@@ -184,6 +184,16 @@ def _text(text: str, path: str) -> str:
 def _bad(path: str, value: object, fault: str, instead: str) -> InvalidInput:
     msg = f"{path or 'the request'} {fault}. Give {instead}."
     return InvalidInput(msg, field=path, value=value, rule=fault)
+
+
+def joined(path: str, key: str) -> str:
+    """Extend a path by a key: ``a.b``, or ``a['odd key']`` where a dot would mislead."""
+    if 0 < len(key) <= 64 and key.isprintable() and not set(key) & _ODD_IN_PATH:
+        return f"{path}.{key}" if path else key
+    return f"{path}[{shown(key)}]"
+
+
+_ODD_IN_PATH: Final = frozenset(" .[]'\":")
 
 
 def shown(value: object, limit: int = 60) -> str:

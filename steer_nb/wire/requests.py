@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from steer_nb.errors import InvalidInput
 from steer_nb.wire import checks
 from steer_nb.wire.content import check_parts
-from steer_nb.wire.jsonio import plain
+from steer_nb.wire.jsonio import joined, plain, shown
 from steer_nb.wire.lanes import check_stream_id
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def _check_metadata(given: object) -> None:
         msg = f"metadata has {len(given)} pairs: {rule}."
         raise InvalidInput(msg, field="metadata", value=given, rule=rule)
     for key, value in given.items():
-        checks.text(key, f"the metadata key {key[:80]!r}", limit=64)
-        checks.text(value, f"metadata.{key}", limit=512)
+        checks.text(key, f"the metadata key {shown(key)}", limit=64)
+        checks.text(value, joined("metadata", key), limit=512)
 
 
 def response_steer(previous_response_id: str, input: str | list[Any]) -> dict[str, Any]:  # noqa: A002

@@ -107,7 +107,7 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.sampled_from([*_DESCRIBERS, "dream_call"]), st.dictionaries(NAMES, JSON, max_size=4))
 def test_never_raises(kind: str, rest: dict[str, Any]) -> None:
     for label, text in describe_call({"type": kind, **rest}):

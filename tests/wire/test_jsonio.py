@@ -28,6 +28,8 @@ def test_encode_is_compact_and_keeps_unicode() -> None:
         ({"a": [1, {"b": math.inf}]}, "input.a[1].b", "is inf"),
         ((1, -math.inf), "input[1]", "is -inf"),
         ({"a": {1, 2}}, "input.a", "is of type set"),
+        ({"a\nb": [{"c.d": math.nan}]}, r"input['a\nb'][0]['c.d']", "is nan"),
+        ({"": math.nan}, "input['']", "is nan"),
         ({"a": b"x"}, "input.a", "is of type bytes"),
         (object(), "input", "is of type object"),
         ({1: "a"}, "input", "has the key 1, and JSON keys are text"),

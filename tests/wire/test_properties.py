@@ -27,7 +27,7 @@ from tests.support.strict import assert_client_event, assert_input_item
 from tests.wire.samples import CALLS, FILLS, STUBS
 from tests.wire.test_requests import FULL
 
-quick = settings(deadline=None, max_examples=200)
+quick = settings(deadline=None, max_examples=100)
 
 ODD_TEXT = st.text(st.characters(), max_size=8)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -265,7 +265,7 @@ def fillings(draw: st.DrawFn) -> tuple[str, bool, dict[str, Any]]:
     return kind, draw(st.booleans()), fields
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=300)
 @given(fillings())
 def test_a_stub_is_filled_as_in_the_sdk_or_refused(
     given_: tuple[str, bool, dict[str, Any]],
