@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import string
+import time
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator import steps
@@ -244,8 +245,11 @@ class Engine:
             self._finish(record, "incomplete", reason="steered")
 
     def _may_cut(self, record: Record) -> bool:
-        # Calls of one response belong together: once one is made, the rest is still made, unless
-        # an option says otherwise. Such a parent ends completed (5.4, rule 7).
+        # A model that has begun finishes its item (5.4, rule 3), so there is always one. Calls of
+        # one response belong together: once one is made, the rest is still made, unless an option
+        # says otherwise. Such a parent ends completed (rule 7).
+        if not record.output:
+            return False
         return not record.calls or self._options.cut_between_calls
 
     async def _item(self, record: Record, step: steps.Item, pace: Pace) -> None:
@@ -278,10 +282,11 @@ class Engine:
         match step:
             case steps.Pause(seconds):
                 await pace.listen(record.heard, seconds)
-            case steps.AwaitSteer(seconds):
-                if not record.queued:
+            case steps.AwaitSteer(seconds, count):
+                deadline = time.monotonic() + seconds
+                while len(record.queued) < count and (left := deadline - time.monotonic()) > 0:
                     record.heard.clear()
-                    await pace.listen(record.heard, seconds, real=True)
+                    await pace.listen(record.heard, left, real=True)
             case steps.RefuseSteers(code, message):
                 record.refuse_steers = None if code is None else (code, message)
             case steps.FailSuccessor(message):

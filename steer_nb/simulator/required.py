@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.errors import InvalidInput
 from steer_nb.simulator.refusals import Refusal, invalid
-from steer_nb.wire import STUB_KINDS, stub_for, stub_key
+from steer_nb.wire import STUB_KINDS, fill_stub, stub_for, stub_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from steer_nb.wire import StubKind
 
 __all__ = ["calls_in", "match_results", "stub_of"]
 
@@ -70,8 +73,8 @@ def match_results(
     Raises
     ------
     Refusal
-        A result without a call, a second result for a call, a result of the wrong kind, or a call
-        without a result: ``No tool output found for function call …``.
+        A result without a call, a second result for a call, a result of the wrong kind or shape, or
+        a call without a result: ``No tool output found for function call …``.
     """
     open_calls = dict(carried)
     results: dict[str, dict[str, Any]] = {}
@@ -97,6 +100,7 @@ def match_results(
             if kind.type == "mcp_approval_response":
                 msg = f"No approval request found with approval_request_id {key}."
             raise invalid(param="input", message=msg, code=None)
+        _check_filled(item, kind, call, where)
         results[key] = item
     still_open = {key: call for key, call in open_calls.items() if key not in results}
     if must_answer:
@@ -109,3 +113,22 @@ def match_results(
                 msg = f"No approval response found for {title} {key}."
             raise invalid(param="input", message=msg, code=None)
     return results, still_open
+
+
+def _check_filled(item: dict[str, Any], kind: StubKind, call: dict[str, Any], where: str) -> None:
+    """Check a result's own fields by the input schemas (chapter 6)."""
+    stub = {name: item[name] for name in ("type", kind.key_field)}
+    given = {name: value for name, value in item.items() if name not in stub}
+    # Only of a computer call is it documented that the answer has to match the call: it
+    # acknowledges the pending safety checks.
+    matched = call if call["type"] == "computer_call" else None
+    try:
+        filled = fill_stub(stub, matched, **given)
+    except InvalidInput as error:
+        param = f"{where}.{error.field}"
+        msg = f"Invalid value for '{param}': {error.rule or error}."
+        raise invalid(param=param, message=msg) from error
+    # A client may turn any value into text; on the wire it has to be text or parts already.
+    if filled.get("output") != item.get("output"):
+        msg = f"Invalid type for '{where}.output': expected a string or an array of content parts."
+        raise Refusal(msg, code="invalid_type", param=f"{where}.output")

@@ -253,9 +253,10 @@ class Pause(Control):
 
 @dataclass(frozen=True)
 class AwaitSteer(Control):
-    """Go on as soon as a steer has come, or after so many real seconds, whatever the speed."""
+    """Go on as soon as `count` steers wait, or after so many real seconds, whatever the speed."""
 
     seconds: float = 10.0
+    count: int = 1
 
 
 @dataclass(frozen=True)

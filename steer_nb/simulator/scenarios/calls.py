@@ -112,16 +112,7 @@ def custom(turn: Turn) -> Iterator[Step]:
 
 @scenario("computer", "Asks for a click on a screen and a screenshot, with one safety check.")
 def computer(turn: Turn) -> Iterator[Step]:
-    """Ask for one action; say whether its safety check was acknowledged."""
-    for result in turn.results.values():
-        pending = {check["id"] for check in result.call.get("pending_safety_checks") or ()}
-        known = {check.get("id") for check in result.item.get("acknowledged_safety_checks") or ()}
-        if pending - known:
-            yield Say(
-                f"{heard(turn)} The safety check was not acknowledged, so I stop here and click "
-                "nothing else."
-            )
-            return
+    """Ask for one action and its screenshot."""
     click = {"type": "click", "button": "left", "x": 412, "y": 230}
     call = CallComputer([click], [_SAFETY_CHECK])
     yield from _run(turn, r"again|click|screen", "I press the button and look.", call)

@@ -65,8 +65,7 @@ FAILURES = (
 
 @scenario(
     "failures",
-    "Fails in the way that your text names, such as server_error, content_filter, refusal, "
-    "disconnect, or any code of a failed steer.",
+    "Fails as your text says: a failed steer's code, server_error, refusal, disconnect and more.",
 )
 def failures(turn: Turn) -> Iterator[Step]:
     """Look for a failure's name in the newest words, and do that."""
@@ -112,4 +111,5 @@ def failures(turn: Turn) -> Iterator[Step]:
 
 def _wanted(text: str) -> str | None:
     lowered = text.lower().replace(" ", "_").replace("-", "_")
-    return next((name for name in FAILURES if name in lowered), None)
+    found = [name for name in FAILURES if name in lowered]
+    return max(found, key=len, default=None)  # one name is part of another

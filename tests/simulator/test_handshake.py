@@ -1,0 +1,112 @@
+"""The HTTP side: who may connect, and what the others are told."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from tests.support.simulated import wire
+
+KEY = "sk-test-4711"
+
+
+def get(simulator, path, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", simulator.port, timeout=10)
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/v1", "/v1/chat/completions", "/responses", "/v1/responses/x"]
+)
+def test_other_paths(simulate, path):
+    status, headers, body = get(simulate(), path)
+    assert status == 404
+    assert headers["Content-Type"] == "application/json"
+    assert body["error"]["type"] == "invalid_request_error"
+    assert path.rstrip("/") in body["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/", "/v1/responses?a=b"])
+def test_without_upgrade(simulate, path):
+    status, headers, body = get(simulate(), path)
+    assert status == 426
+    assert headers["Upgrade"] == "websocket"
+    assert body["error"]["code"] == "upgrade_required"
+
+
+async def refused(simulator, **headers):
+    with pytest.raises(InvalidStatus) as caught:
+        async with connect(simulator.url, additional_headers=headers):
+            pass
+    response = caught.value.response
+    return response.status_code, json.loads(response.body)["error"]
+
+
+async def test_wrong_path_over_websocket(simulate):
+    simulator = simulate()
+    with pytest.raises(InvalidStatus) as caught:
+        async with connect(simulator.url + "/x"):
+            pass
+    assert caught.value.response.status_code == 404
+
+
+async def test_key(simulate):
+    simulator = simulate(api_key=KEY)
+    for given in ({}, {"Authorization": "Bearer no"}, {"Authorization": f"Basic {KEY}"}):
+        status, error = await refused(simulator, **given)
+        assert status == 401
+        assert error["code"] == "invalid_api_key"
+        assert KEY not in str(error)
+    async with wire(simulator, additional_headers={"Authorization": f"Bearer {KEY}"}) as line:
+        assert (await line.ask())["status"] == "completed"
+    assert KEY not in repr(simulator)
+    assert KEY not in str(simulator.account)
+
+
+async def test_any_key_without_one_configured(simulate):
+    async with wire(simulate(), additional_headers={"Authorization": "Bearer x"}) as line:
+        assert (await line.ask())["status"] == "completed"
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:8888", "null"])
+async def test_browser_pages(simulate, origin):
+    status, error = await refused(simulate(), Origin=origin)
+    assert status == 403
+    assert error["code"] == "origin_not_allowed"
+
+
+@pytest.mark.parametrize("compression", ["deflate", None])
+async def test_compression(simulate, compression):
+    async with wire(simulate(), compression=compression) as line:
+        assert (await line.ask())["status"] == "completed"
+
+
+async def test_large_messages(simulate):
+    async with wire(simulate()) as line:
+        big = "x" * (20 * 2**20)
+        picture = {"type": "input_image", "image_url": f"data:image/png;base64,{big}"}
+        response = await line.ask([{"role": "user", "content": [picture]}])
+        assert response["status"] == "completed"
+
+
+async def test_too_large_messages_close(simulate):
+    async with wire(simulate(max_message_bytes=1000)) as line:
+        await line.create("x" * 2000)
+        await line.socket.wait_closed()
+        assert line.socket.close_code == 1009
+
+
+async def test_query_and_beta_headers_are_borne(simulate):
+    simulator = simulate()
+    headers = {"OpenAI-Beta": "responses_websockets=2026-02-06", "OpenAI-Project": "p"}
+    async with connect(simulator.url + "?api-version=1", additional_headers=headers) as socket:
+        assert socket.response.status_code == 101
