@@ -74,10 +74,27 @@ def _new_row(fold: Fold, response: ResponseState, root: str, depth: int) -> Row:
         "time_to_first_text_s": seconds(sent, response.first_text),
         "duration_s": seconds(started, response.ended),
         "queue_s": seconds(sent, started),
-        "output_text": response.text,
+        "output_text": _text_of(response),
         "refusal_text": response.refusal or None,
         **_tokens(response),
     }
+
+
+def _text_of(response: ResponseState) -> str:
+    """All output text. Once the service has ended it, only of items that it named.
+
+    A delta for an item that was never added nor done is kept as an event and as an item, but it is
+    no part of the output that the service stands for.
+    """
+    if response.n_terminals:
+        named = [
+            item.text
+            for _, item in sorted(response.items.items())
+            if item.added is not None or item.done is not None
+        ]
+        if named:
+            return "".join(named)
+    return response.text
 
 
 def seconds(start: Entry | None, end: Entry | None) -> float | None:

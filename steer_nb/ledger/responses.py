@@ -244,7 +244,8 @@ def _part_done(event: Event) -> tuple[f.Fact, ...]:
 
 def _other(event: Event) -> tuple[f.Fact, ...]:
     outside = event.type == "" or event.family in ("control", "unknown")
-    if outside and event.output_index is None and event.item_id is None:
+    places = (event.output_index, event.item_id, event.sequence_number)
+    if outside and all(place is None for place in places):
         return ()  # not known to be part of a response, and it does not say where in one
     return (
         f.Other(
