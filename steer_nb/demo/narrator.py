@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from steer_nb.ledger.state import RequiredInputState, ResponseState, SteerState
 
-__all__ = ["JournalTail", "Narrator"]
+__all__ = ["JournalTail", "Narrator", "spell"]
 
 _CLIP = 48
 
@@ -151,7 +151,7 @@ def _ended(response: ResponseState, ended: Entry) -> str:
         why = f": {response.error_message}"
     began, took = response.started.t, ""
     if ended.t is not None and began is not None:
-        took = f" after {ended.t - began:.1f} s"
+        took = f" after {spell(ended.t - began)}"
     n_characters = len(response.text)
     wrote = f", {n_characters} characters" if n_characters else ""
     return f"{response.lane.name}: response {response.status}{why}{took}{wrote}"
@@ -179,4 +179,15 @@ def _after(steer: SteerState, entry: Entry) -> str:
     sent = steer.sent.t if steer.sent is not None else None
     if entry.t is None or sent is None:
         return "at a time unknown"
-    return f"after {max(0.0, entry.t - sent):.2f} s"
+    return f"after {spell(entry.t - sent)}"
+
+
+def spell(seconds: float) -> str:
+    """Write a duration as people say it.
+
+    Examples
+    --------
+    >>> spell(0.0042), spell(1.25)
+    ('4 ms', '1.2 s')
+    """
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(0.0, seconds) * 1000:.0f} ms"

@@ -136,18 +136,21 @@ async def execute(
 
 
 def clean(notebook: NotebookNode) -> None:
-    """Take out what is of no use without the kernel: widget state and views, timings."""
+    """Take out what is of no use without the kernel: widgets and what is empty without them."""
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-        for output in cell.get("outputs", ()):
-            data = output.get("data")
-            if data is None:
-                continue
-            for kind in [kind for kind in data if _WIDGET.match(kind)]:
-                del data[kind]
         if "outputs" in cell:
-            cell.outputs = [output for output in cell.outputs if output.get("data", True)]
+            cell.outputs = [output for output in cell.outputs if _shows_something(output)]
+
+
+def _shows_something(output: NotebookNode) -> bool:
+    data = output.get("data")
+    if data is None:
+        return True
+    for kind in [kind for kind in data if _WIDGET.match(kind)]:
+        del data[kind]
+    return any(data.values())
 
 
 def write_html(notebook: NotebookNode, path: Path) -> None:

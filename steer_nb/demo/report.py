@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from steer_nb.demo.narrator import spell
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
     from typing import Self
-
-    import pandas as pd
 
     from steer_nb.trace import Trace
 
@@ -69,11 +70,14 @@ class Report:
         """Print one line; what models wrote is never markup."""
         self.console.print(Text(text, style), soft_wrap=True)
 
+    def busy(self, title: str) -> None:
+        """Show in the bar what is being done."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=title)
+
     def step(self, title: str) -> None:
         """Tell that a step begins."""
         self._steps += 1
-        if self._bar is not None:
-            self._bar.update(self._task, description=title)
         width = len(str(self.total))
         self.line(f"{self._steps:>{width}}/{self.total} {title}", "bold")
 
@@ -104,7 +108,7 @@ class Report:
                 "state": lambda row: _cell(row.state),
                 "accepted": lambda row: _seconds(row.ack_latency_s),
                 "committed": lambda row: _seconds(row.commit_latency_s),
-                "parent_outcome": lambda row: _cell(row.parent_outcome),
+                "chunks between": lambda row: _cell(row.deltas_after_send),
             },
         )
         self._table(
@@ -113,8 +117,7 @@ class Report:
             {
                 "lane": lane,
                 "origin": lambda row: _cell(row.origin),
-                "status": lambda row: _cell(row.status),
-                "reason": lambda row: _cell(row.incomplete_reason),
+                "status": _status,
                 "events": lambda row: _cell(row.n_events),
                 "duration": lambda row: _seconds(row.duration_s),
                 "tokens": lambda row: _cell(row.total_tokens),
@@ -124,21 +127,26 @@ class Report:
     def _table(
         self, title: str, frame: pd.DataFrame, columns: dict[str, Callable[[Any], str]]
     ) -> None:
-        table = Table(title=f"{title}: {len(frame)} rows", title_justify="left", title_style="bold")
-        numbers = {"accepted", "committed", "events", "duration", "tokens"}
+        table = Table()
+        numbers = {"accepted", "committed", "chunks between", "events", "duration", "tokens"}
         for name in columns:
             table.add_column(name, justify="right" if name in numbers else "left")
         for row in frame.itertuples(index=False):
             table.add_row(*(Text(show(row)) for show in columns.values()))
-        self.console.print()
+        rows = "1 row" if len(frame) == 1 else f"{len(frame)} rows"
+        self.line(f"\n{title}: {rows}", "bold")
         self.console.print(table)
 
 
 def _cell(value: Any) -> str:
     """Show one value; every kind of missing looks the same."""
-    return _MISSING if value is None or value != value or str(value) == "<NA>" else str(value)
+    return _MISSING if pd.isna(value) else str(value)
+
+
+def _status(row: Any) -> str:
+    why = _cell(row.incomplete_reason)
+    return str(row.status) if why == _MISSING else f"{row.status} ({why})"
 
 
 def _seconds(value: Any) -> str:
-    text = _cell(value)
-    return text if text == _MISSING else f"{float(value):.2f} s"
+    return _MISSING if pd.isna(value) else spell(float(value))

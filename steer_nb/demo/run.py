@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
+import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +25,8 @@ from steer_nb.demo.places import (
 from steer_nb.errors import SteerError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbformat import NotebookNode
 
     from steer_nb.demo.report import Report
@@ -29,6 +35,8 @@ __all__ = ["DemoFailed", "demo", "missing_packages"]
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _LOOK_SECONDS = 0.05
+_LAG_SECONDS = 0.4
+"""How far the printed lines stay behind: what comes from the journal comes a little late."""
 
 
 class DemoFailed(SteerError):
@@ -118,20 +126,24 @@ async def _perform(
 
     from steer_nb.demo.notebook import execute, kernel_environment
 
-    current = ""
+    at, current = 0, ""
+    lines = _InOrder()
 
     def started(index: int) -> None:
-        nonlocal current
-        current = titles.get(index, "")
-        report.step(current)
+        nonlocal at, current
+        at, current = index, titles.get(index, "")
+        title = current
+        report.busy(title)
+        lines.add(time.time(), lambda: report.step(title))
 
-    teller = asyncio.create_task(_tell(directory, report))
+    teller = asyncio.create_task(_tell(directory, report, lines))
     with tempfile.TemporaryDirectory(prefix="steer-demo-") as home, _log(home) as log:
         env = kernel_environment(os.environ, package_directory(), Path(home))
         try:
             await execute(notebook, directory, env, log, started, lambda _index: report.done())
         except CellExecutionError as error:
-            msg = f"The step “{current}” failed: {_last_line(error)}"
+            what = _last_line(error, notebook.cells[at].get("outputs", []))
+            msg = f"The step “{current}” failed: {what}"
             raise DemoFailed(msg) from error
         except CellTimeoutError as error:
             msg = f"The step “{current}” took too long."
@@ -151,7 +163,25 @@ def _log(home: str) -> Any:
     return (Path(home) / "kernel.log").open("w+b")
 
 
-async def _tell(directory: Path, report: Report) -> None:
+class _InOrder:
+    """Lines to print, each with its moment, given out in the order of their moments."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = 0
+
+    def add(self, at: float, show: Callable[[], None]) -> None:
+        """Take a line."""
+        self._count += 1
+        heapq.heappush(self._waiting, (at, self._count, show))
+
+    def show_until(self, moment: float) -> None:
+        """Print what happened before `moment`."""
+        while self._waiting and self._waiting[0][0] <= moment:
+            heapq.heappop(self._waiting)[2]()
+
+
+async def _tell(directory: Path, report: Report, lines: _InOrder) -> None:
     """Tell what the journals say, while they are written and once more at the end."""
     from steer_nb.demo.narrator import JournalTail, Narrator
 
@@ -160,20 +190,23 @@ async def _tell(directory: Path, report: Report) -> None:
     def look() -> None:
         for path, entry in tail.new():
             for sentence in narrators.setdefault(path, Narrator()).hear(entry):
-                report.happening(sentence)
+                lines.add(entry.at or time.time(), partial(report.happening, sentence))
 
     try:
         while True:
             look()
+            lines.show_until(time.time() - _LAG_SECONDS)
             await asyncio.sleep(_LOOK_SECONDS)
     finally:
         look()
+        lines.show_until(math.inf)
 
 
-def _last_line(error: Any) -> str:
-    value = _ANSI.sub("", str(error.evalue)).strip().splitlines()
-    name = str(error.ename)
-    return f"{name}: {value[0]}" if value else name
+def _last_line(error: Any, outputs: list[Any]) -> str:
+    """Say what failed: the error that stands in the cell, or the one that stopped it."""
+    shown = next((one for one in outputs if one.output_type == "error"), error)
+    value = _ANSI.sub("", str(shown.evalue)).strip().splitlines()
+    return f"{shown.ename}: {value[0]}" if value else str(shown.ename)
 
 
 def _tables(directory: Path, report: Report) -> None:
