@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from steer_nb.client import Lane, Response, Session, Steer
     from steer_nb.trace import Trace
-    from steer_nb.widgets.view import BoardView, LaneView
+    from steer_nb.widgets import BoardView, LaneView
 
     Spaces = Sequence[Mapping[str, Any]]
 
-__all__ = ["glance", "open_session", "perform", "perform_cell", "show_lane"]
+__all__ = ["glance", "open_session", "perform", "perform_cell"]
 
 
 def perform(parsed: Parsed, spaces: Spaces) -> Any:
@@ -81,13 +81,6 @@ def glance() -> None:
     for name, word in session.status()["lanes"].items():
         say(f"  {name}: {_word(word)}")
     say("%steer help tells what can be done.")
-
-
-def show_lane(lane: Lane) -> None:
-    """Show a lane live in the running cell."""
-    from steer_nb.widgets.view import LaneView
-
-    LaneView(lane.session, lane).show()
 
 
 def open_session() -> Session | None:
@@ -179,11 +172,11 @@ def _pending(parsed: Parsed, _: Spaces) -> Any:
     from steer_nb.widgets import pending_forms
 
     name = parsed.get("lane")
-    return pending_forms(_session(), _lane(name) if name else None)
+    return pending_forms(_session(), _lane(name).name if name else None)
 
 
 def _lanes(_parsed: Parsed, _: Spaces) -> BoardView:
-    from steer_nb.widgets.view import BoardView
+    from steer_nb.widgets import BoardView
 
     return BoardView(_session())
 
@@ -193,7 +186,7 @@ def _status(_parsed: Parsed, _: Spaces) -> Facts:
 
 
 def _show(parsed: Parsed, _: Spaces) -> LaneView:
-    from steer_nb.widgets.view import LaneView
+    from steer_nb.widgets import LaneView
 
     return LaneView(_session(), _lane(parsed.get("lane")))
 

@@ -16,10 +16,11 @@ from IPython.core.magic import (
 )
 
 from steer_nb.errors import SteerError
-from steer_nb.magics.actions import glance, perform, perform_cell, show_lane
+from steer_nb.magics.actions import glance, perform, perform_cell
 from steer_nb.magics.completion import install
 from steer_nb.magics.helping import docstring
 from steer_nb.magics.parsing import parse_cell, parse_line
+from steer_nb.magics.pictures import install_pictures
 from steer_nb.magics.transforms import keep_questions
 
 if TYPE_CHECKING:
@@ -81,18 +82,7 @@ def register(shell: Any) -> None:
         if keep_questions in transforms:
             transforms.remove(keep_questions)
 
-    _undo[shell] = [install(shell), untransform, _show_lanes_live(shell)]
-
-
-def _show_lanes_live(shell: Any) -> Callable[[], None]:
-    """Let a lane that is a cell's result appear as its live view.
-
-    So `%steer open` shows the lane and returns it, too.
-    """
-    formatter = shell.display_formatter.ipython_display_formatter
-    formatter.for_type_by_name("steer_nb.client.lane", "Lane", show_lane)
-
-    return lambda: formatter.pop("steer_nb.client.lane.Lane", None)
+    _undo[shell] = [install(shell), untransform, install_pictures(shell)]
 
 
 def unregister(shell: Any) -> None:
