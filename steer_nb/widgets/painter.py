@@ -12,12 +12,21 @@ import asyncio
 import threading
 import time
 import uuid
+import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ALL_PER_SECOND", "CLOCK_S", "PER_SECOND", "Pacer", "Picture", "find_kernel"]
+__all__ = [
+    "ALL_PER_SECOND",
+    "CLOCK_S",
+    "PER_SECOND",
+    "Pacer",
+    "Picture",
+    "find_kernel",
+    "repeat_pictures",
+]
 
 PER_SECOND: Final = 10
 """Most paints of one picture in a second."""
@@ -50,6 +59,7 @@ class Picture:
         self._kernel: Any | None = None
         self._parent: dict[str, Any] = {}
         self._last: dict[str, Any] | None = None
+        self._kept: dict[str, Any] | None = None
 
     def show(self, bundle: dict[str, Any]) -> None:
         """Show `bundle` (content by MIME type) in the running cell."""
@@ -57,10 +67,9 @@ class Picture:
 
         self._kernel = find_kernel()
         if self._kernel is not None:
-            # The header alone: the whole message would keep the cell's source alive.
-            parent = self._kernel.get_parent("shell")
-            self._parent = {"header": dict(parent.get("header") or {})}
-        self._last = bundle
+            self._parent = _running_cell(self._kernel)
+            _shown.add(self)
+        self._last = self._kept = bundle
         publish: Any = display  # typed in some versions of IPython, untyped in others
         publish(bundle, raw=True, display_id=self.display_id)
 
@@ -80,18 +89,47 @@ class Picture:
         if self._kernel is None or bundle == self._last:
             return False
         self._last = bundle
-        self._kernel.session.send(
-            self._kernel.iopub_socket,
+        self._send(self._kernel, bundle, self._parent)
+        return True
+
+    def repeat(self) -> None:
+        """Send the newest content once more, as an output of the cell that runs now.
+
+        nbclient, and with it papermill and nbconvert, saves an update only from the cell that it
+        executes at that moment; one that names the cell where the picture stands is dropped.
+        """
+        if self._kernel is None or self._last is None or self._last == self._kept:
+            return
+        self._kept = self._last
+        self._send(self._kernel, self._last, _running_cell(self._kernel))
+
+    def _send(self, kernel: Any, bundle: dict[str, Any], parent: dict[str, Any]) -> None:
+        kernel.session.send(
+            kernel.iopub_socket,
             "update_display_data",
             content={
                 "data": bundle,
                 "metadata": {},
                 "transient": {"display_id": self.display_id},
             },
-            parent=self._parent,
+            parent=parent,
             ident=b"display_data",
         )
-        return True
+
+
+_shown: weakref.WeakSet[Picture] = weakref.WeakSet()
+
+
+def repeat_pictures() -> None:
+    """Repeat every picture that changed since: to be called in each cell, at its end."""
+    for picture in tuple(_shown):
+        picture.repeat()
+
+
+def _running_cell(kernel: Any) -> dict[str, Any]:
+    # The header alone: the whole message would keep the cell's source alive.
+    parent = kernel.get_parent("shell")
+    return {"header": dict(parent.get("header") or {})}
 
 
 class _Slots:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.ledger import rules
 from steer_nb.ledger.state import LaneState
 from steer_nb.widgets import render
-from steer_nb.widgets.painter import CLOCK_S, Pacer, Picture
+from steer_nb.widgets.painter import CLOCK_S, Pacer, Picture, repeat_pictures
 from steer_nb.widgets.text import clip, esc, esc_strict
 from steer_nb.widgets.words import working
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
     from steer_nb.widgets.saybox import SayBox
 
-__all__ = ["BoardView", "LaneView"]
+__all__ = ["BoardView", "LaneView", "keep_pictures"]
 
 MOST_PICTURES: Final = 3
 """How many showings of one lane are kept up to date; older ones say that it goes on elsewhere."""
@@ -101,6 +101,10 @@ class _Stage:
         if self.box is not None:
             self.box.close()
 
+    def refresh(self) -> None:
+        """Paint now; on any thread, returns when it is done."""
+        self.session.read(lambda _: self._paint())
+
     def _paint(self) -> float | None:
         """Send the newest picture. Runs on the I/O thread."""
         try:
@@ -119,6 +123,13 @@ class _Stage:
 
 
 _stages: dict[tuple[Session, object], _Stage] = {}
+
+
+def keep_pictures() -> None:
+    """Bring every picture up to date in what is saved of the running cell; see `Picture.repeat`."""
+    for stage in tuple(_stages.values()):
+        stage.refresh()
+    repeat_pictures()
 
 
 def _moved_on(name: str) -> dict[str, Any]:
