@@ -10,13 +10,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.widgets.text import clip, count, esc, esc_strict, first_text, readable, size
+from steer_nb.widgets.text import clip, count, esc, esc_strict, first_text, readable, short_id, size
 from steer_nb.wire import describe_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["answer_box", "call_body", "call_hint", "call_title", "diff", "json_text", "picture"]
+__all__ = [
+    "answer_box",
+    "call_body",
+    "call_head",
+    "call_hint",
+    "call_title",
+    "diff",
+    "json_text",
+    "picture",
+]
 
 _ARGS_CAP: Final = 16 * 1024
 _OUT_CAP: Final = 8 * 1024
@@ -58,7 +67,8 @@ def call_title(call: Mapping[str, Any]) -> str:
 def call_hint(call: Mapping[str, Any], key: str = "") -> str:
     """Kind, server and id, as in ``function · call_Qx1`` (plain text)."""
     kind = first_text([call.get("type")])
-    parts = [_KINDS.get(kind, kind)]
+    word = _KINDS.get(kind, kind)
+    parts = [word if word != call_title(call) else ""]
     if kind == "shell_call":
         parts = [count(_commands(call), "command")]
     if server := first_text([call.get("server_label")]):
@@ -69,6 +79,19 @@ def call_hint(call: Mapping[str, Any], key: str = "") -> str:
     if identifier:
         parts.append(clip(identifier, 80))
     return " · ".join(part for part in parts if part)
+
+
+def call_head(call: Mapping[str, Any], key: str = "", more: str = "") -> str:
+    """Draw title and hint; a long id is shortened, and whole where one points at it."""
+    identifier = key or first_text([call.get("call_id"), call.get("id")])
+    hint = call_hint(call, key)
+    if identifier and len(identifier) > 16 and hint.endswith(clip(identifier, 80)):
+        hint = hint.removesuffix(clip(identifier, 80)) + short_id(identifier)
+    whole = f' title="{esc_strict(clip(identifier, 256))}"' if identifier else ""
+    return (
+        f'<div class="snb-calltop" dir="auto"><b>{esc_strict(call_title(call))}</b>'
+        f"<span{whole}>{esc_strict(hint)}{more}</span></div>"
+    )
 
 
 def call_body(call: Mapping[str, Any], arguments: str = "") -> str:

@@ -209,7 +209,7 @@ def _newest_text(lane: LaneState) -> tuple[str, int]:
             hidden += before
             if text:
                 shown.append(text)
-    return "\n".join(reversed(shown)), hidden
+    return "\n\n".join(text.strip("\n") for text in reversed(shown)), hidden
 
 
 def board_plain(ledger: Ledger) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.widgets import render
-from steer_nb.widgets.calls import answer_box, call_body, call_hint, call_title
+from steer_nb.widgets.calls import answer_box, call_body, call_head
 from steer_nb.widgets.steers import steer_line
-from steer_nb.widgets.text import clip, count, esc, esc_strict
+from steer_nb.widgets.text import clip, count, esc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,8 +89,7 @@ def _required(asked: RequiredInput) -> str:
     call = asked.call or asked.stub
     answer = "" if asked.item is None else answer_box(asked.item)
     inner = (
-        f'<div class="snb-calltop" dir="auto"><b>{esc_strict(call_title(call))}</b>'
-        f"<span>{esc_strict(call_hint(call, asked.key))} · {esc(asked.state)}</span></div>"
+        f"{call_head(call, asked.key, f' · {esc(asked.state)}')}"
         f"{call_body(call) if asked.call else ''}{answer}"
     )
     return render.frame(inner, f"Required input {asked.key}")

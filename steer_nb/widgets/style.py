@@ -125,11 +125,12 @@ padding:0 12px}}
 .steer-nb.snb-say{{padding:2px 0}}
 .steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{{color:var(--snb-ink);
-background:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
+background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
 font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);height:auto}}
 .steer-nb .snb-mono textarea{{font:12.5px/1.5 var(--snb-mono);min-height:44px}}
 .steer-nb .widget-dropdown,.steer-nb .widget-text,.steer-nb .widget-textarea{{height:auto}}
-.steer-nb .snb-button.widget-button,.steer-nb .snb-button .widget-button,
+.steer-nb .snb-button.widget-button,.steer-nb .snb-button.jupyter-button,
+.steer-nb .snb-button .widget-button,
 .steer-nb .snb-button.widget-toggle-button,.steer-nb .snb-toggle .widget-toggle-button{{
 font:600 14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);border:1px solid var(--snb-line);
 background:var(--snb-bg2);color:var(--snb-ink);border-radius:6px;padding:4px 12px;height:auto;
@@ -138,7 +139,9 @@ box-shadow:none;width:auto;flex:none}}
 .steer-nb .snb-toggle .widget-toggle-button{{margin:0 8px 0 0;font-size:13px}}
 .steer-nb .snb-toggle .widget-toggle-button.mod-active{{background:var(--snb-steer);
 border-color:var(--snb-steer);color:var(--snb-on)}}
-.steer-nb .snb-options .widget-toggle-button{{font-size:12px;padding:1px 8px}}
+.steer-nb .snb-options .widget-toggle-button{{font-size:12px;padding:0 8px;font-weight:400}}
+.steer-nb .snb-options .snb-toggle .widget-toggle-button.mod-active{{background:var(--snb-bg);
+border-color:var(--snb-steer);color:var(--snb-steer);font-weight:600}}
 .steer-nb .snb-button.snb-go.widget-button{{background:var(--snb-steer);
 border-color:var(--snb-steer);color:var(--snb-on)}}
 .steer-nb .widget-button:disabled,.steer-nb .widget-toggle-button:disabled{{opacity:.5}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.widgets.calls import answer_box, call_body, call_hint, call_title
+from steer_nb.widgets.calls import answer_box, call_body, call_head
 from steer_nb.widgets.steers import steer_line
 from steer_nb.widgets.text import (
     clip,
@@ -175,13 +175,9 @@ def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tup
     for channel in ("arguments", "code", "command"):
         if not arguments:
             arguments, hidden = part_tail(item, channel, _ARGUMENTS_CAP)
-    title = (
-        f'<div class="snb-calltop" dir="auto"><b>{esc_strict(call_title(call))}</b>'
-        f"<span>{esc_strict(call_hint(call))}</span></div>"
-    )
     asked = _asked(response, item)
     answer = answer_box(asked.item) if asked is not None and asked.item is not None else ""
-    return title + call_body(call, arguments) + answer + _answer_note(asked), hidden
+    return call_head(call) + call_body(call, arguments) + answer + _answer_note(asked), hidden
 
 
 def _asked(response: ResponseState, item: ItemState) -> RequiredInputState | None:

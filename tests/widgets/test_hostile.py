@@ -32,7 +32,9 @@ ALLOWED = {
     "style", "div", "span", "b", "p", "details", "summary", "i", "code", "ins", "del",
     "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
-ATTRIBUTES = {"class", "dir", "role", "aria-label", "aria-hidden", "style", "tabindex", "scope"}
+ATTRIBUTES = {
+    "class", "dir", "role", "title", "aria-label", "aria-hidden", "style", "tabindex", "scope",
+}  # fmt: skip
 
 
 class Checker(HTMLParser):

@@ -65,7 +65,7 @@ class ToolSearchSection(Section):
                     w.SelectMultiple,
                     "Functions of this lane to offer",
                     options=sorted(self.known),
-                    rows=min(len(self.known), 5),
+                    rows=max(2, min(len(self.known), 5)),
                     layout={"width": "14em"},
                 )
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 import ipywidgets as w
 
+from steer_nb.widgets.calls import call_body
 from steer_nb.widgets.controls import box, control, line, static, uploaded
 from steer_nb.widgets.forms.section import Section, Unanswered
 from steer_nb.widgets.text import clip, esc, esc_strict, first_text
@@ -19,6 +20,11 @@ _SHOWN_BYTES = 2_000_000
 
 class ComputerSection(Section):
     """A screenshot by address or by upload; each pending safety check acknowledged by itself."""
+
+    def body(self) -> str:
+        """Show the actions; the safety checks stand at their boxes."""
+        call = self.asked.call or {}
+        return call_body({name: call[name] for name in call if name != "pending_safety_checks"})
 
     def build(self) -> list[w.Widget]:
         """Make an address field, an upload, a preview, and a box to tick for each check."""

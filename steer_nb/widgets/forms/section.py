@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import InvalidInput
-from steer_nb.widgets.calls import call_body, call_hint, call_title
+from steer_nb.widgets.calls import call_body, call_head
 from steer_nb.widgets.controls import box, static
-from steer_nb.widgets.text import clip, esc, esc_strict, seconds
+from steer_nb.widgets.text import clip, esc, seconds
 from steer_nb.wire import fill_stub
 
 import ipywidgets as w  # isort: skip
@@ -161,11 +161,8 @@ class Section(ABC):
 
     def _heading(self) -> str:
         call = self.asked.call or self.asked.stub
-        optional = '<span class="snb-note"> · optional</span>' if self.asked.optional else ""
-        return (
-            f'<div class="snb-calltop" dir="auto"><b>{esc_strict(call_title(call))}</b>'
-            f"<span>{esc_strict(call_hint(call, self.key))}</span>{optional}</div>{self.body()}"
-        )
+        optional = " · optional" if self.asked.optional else ""
+        return call_head(call, self.key, optional) + self.body()
 
     def _typed(self, _: object) -> None:
         # Values that are put in by `load` come back as changes on its own thread.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steer_nb.widgets.calls import answer_box, call_body, call_hint, call_title
+from steer_nb.widgets.calls import answer_box, call_body, call_head, call_hint, call_title
 from steer_nb.widgets.render import card, frame
-from steer_nb.widgets.text import clip, esc, esc_strict, plain
+from steer_nb.widgets.text import clip, esc, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,7 @@ def _stub(asked: RequiredInput) -> str:
     answer = answer_box(asked.item) if asked.item is not None else ""
     word = _WORDS.get(asked.state, asked.state)
     return (
-        f'<div class="snb-stub"><div class="snb-calltop" dir="auto">'
-        f"<b>{esc_strict(call_title(call))}</b>"
-        f"<span>{esc_strict(call_hint(call, asked.key))}</span></div>"
+        f'<div class="snb-stub">{call_head(call, asked.key)}'
         f"{call_body(call) if asked.call else ''}{answer}"
         f'<div class="snb-hint">{esc(word)}</div></div>'
     )
