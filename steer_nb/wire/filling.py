@@ -22,7 +22,7 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def fill_stub(
-    stub: dict[str, Any], call: dict[str, Any] | None = None, **fields: Any
+    stub: dict[str, Any], /, call: dict[str, Any] | None = None, **fields: Any
 ) -> dict[str, Any]:
     """Make the input item that answers a stub.
 
