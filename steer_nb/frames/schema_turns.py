@@ -6,6 +6,7 @@ from typing import Final
 
 from steer_nb.frames.columns import BOOL, FLOAT, INT, TEXT, TIME, Column, Columns, words
 from steer_nb.frames.schema_stream import CONNECTION_ID, LANE_ID, TRACE_ID
+from steer_nb.trace import PROBLEM_KINDS
 
 __all__ = [
     "CallCore",
@@ -245,19 +246,7 @@ ProblemCore = Columns(
         TRACE_ID,
         Column(
             "kind",
-            words(
-                "bad_json",
-                "truncated",
-                "unknown_type",
-                "missing_index",
-                "duplicate_terminal",
-                "sequence_gap",
-                "orphan_call",
-                "orphan_output",
-                "id_unstable",
-                "surrogate",
-                "nan",
-            ),
+            words(*PROBLEM_KINDS),
             "What kind of oddity.",
             open=True,
         ),

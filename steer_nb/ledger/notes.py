@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.ledger import facts as f
+from steer_nb.trace import PROBLEM_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +70,9 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
         case "unsent":
             return (f.Unsent(data["key"], str(data.get("reason", ""))),)
         case "problem":
-            return (f.Odd(str(data.get("kind", "")), str(data.get("detail", ""))),)
+            kind, detail = str(data.get("kind", "")), str(data.get("detail", ""))
+            if kind in PROBLEM_KINDS:
+                return (f.Odd(kind, detail),)
+            return (f.Odd("local", f"{kind}: {detail}"),)
         case _:
             return ()

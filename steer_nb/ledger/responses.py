@@ -322,9 +322,8 @@ def _steer_failed(event: Event) -> tuple[f.Fact, ...]:
 
 
 def _odd(event: Event) -> tuple[f.Fact, ...]:
-    kinds = {"nan": "nan", "surrogate": "surrogate"}
     if event.problem is not None:
-        return (f.Odd(kinds.get(event.problem, "bad_json"), event.detail),)
+        return (f.Odd(event.problem, event.detail),)
     return (f.Odd("unknown_type", event.type or "no type"),)
 
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from steer_nb.trace.entries import SCHEMA, Entry, Header, Problem
+from steer_nb.trace.entries import PROBLEM_KINDS, SCHEMA, Entry, Header, Problem
 from steer_nb.trace.journal import Journal, journal_path
 from steer_nb.trace.log import Trace
 from steer_nb.trace.readers import load
 
-__all__ = ["SCHEMA", "Entry", "Header", "Journal", "Problem", "Trace", "journal_path", "load"]
+__all__ = [
+    "PROBLEM_KINDS",
+    "SCHEMA",
+    "Entry",
+    "Header",
+    "Journal",
+    "Problem",
+    "Trace",
+    "journal_path",
+    "load",
+]

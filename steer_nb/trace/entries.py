@@ -6,12 +6,32 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["SCHEMA", "Entry", "Header", "Kind", "Problem"]
+__all__ = ["PROBLEM_KINDS", "SCHEMA", "Entry", "Header", "Kind", "Problem"]
 
 SCHEMA = 1
 """Version of the file format; a reader refuses a newer one."""
 
 Kind = Literal["in", "out", "note"]
+
+PROBLEM_KINDS = (
+    "bad_json",
+    "truncated",
+    "unknown_type",
+    "missing_index",
+    "duplicate_terminal",
+    "sequence_gap",
+    "orphan_call",
+    "orphan_output",
+    "id_unstable",
+    "surrogate",
+    "nan",
+    "not_object",
+    "too_deep",
+    "number",
+    "odd_field",
+    "local",
+)
+"""Words for what was odd; ``local`` is something on this machine, such as a full disk."""
 
 
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -80,9 +100,7 @@ class Problem(msgspec.Struct, frozen=True):
     Attributes
     ----------
     kind : str
-        ``bad_json``, ``truncated``, ``unknown_type``, ``missing_index``, ``duplicate_terminal``,
-        ``sequence_gap``, ``orphan_call``, ``orphan_output``, ``id_unstable``, ``surrogate``,
-        ``nan``.
+        A word of `PROBLEM_KINDS`.
     detail : str
         What was seen.
     seq : int or None

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from steer_nb.ledger import Ledger, rules
 from steer_nb.ledger.steering import RANK
-from steer_nb.trace import SCHEMA, Entry, Header, Trace
+from steer_nb.trace import PROBLEM_KINDS, SCHEMA, Entry, Header, Trace
+from steer_nb.wire import PROBLEMS
 from tests.support.traces import TraceBuilder, call, message, stub
 
 CORPUS = Path(__file__).parents[3] / "shared" / "traces"
@@ -405,3 +406,13 @@ def test_every_event_stream_of_others_folds():
             )
             if said and not response.id_unstable:
                 assert response.text == said, path
+
+
+def test_every_problem_of_the_wire_is_a_kind_of_the_table():
+    assert set(PROBLEMS) <= set(PROBLEM_KINDS)
+    trace = TraceBuilder().connect().note("problem", kind="journal", detail="disk full")
+    trace.note("problem", kind="truncated", detail="x")
+    assert [(p.kind, p.detail) for p in trace.trace.ledger.problems] == [
+        ("local", "journal: disk full"),
+        ("truncated", "x"),
+    ]
