@@ -27,10 +27,13 @@ class Parsed:
         Which one.
     values : dict
         What was given, by key. Keys that were not given are missing.
+    silenced : bool
+        Whether a semicolon at the end asks for no output.
     """
 
     command: Command
     values: dict[str, Any] = field(default_factory=dict)
+    silenced: bool = False
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of one key."""
@@ -55,13 +58,18 @@ def parse_line(line: str) -> Parsed:
     >>> parse_line("send planner Keep it under {x}  euros").values
     {'lane': 'planner', 'text': 'Keep it under {x}  euros'}
     """
-    reader = Reader(line)
+    first = Reader(line).word().text.rstrip(";")
+    takes_text = first in COMMANDS and any(one.rest for one in COMMANDS[first].arguments)
+    shortened = line.rstrip().removesuffix(";")
+    # As everywhere in IPython; but a semicolon in a text belongs to the text.
+    silenced = not takes_text and len(shortened) < len(line.rstrip())
+    reader = Reader(shortened if silenced else line)
     word = reader.word().text
     command = COMMANDS.get(word)
     if command is None:
         near = did_you_mean(word, COMMANDS)
         refuse(f"%steer has no subcommand {word!r}.{near} See %steer help.", word)
-    return _parse(command, reader)
+    return _parse(command, reader, silenced=silenced)
 
 
 def parse_cell(line: str) -> Parsed:
@@ -75,7 +83,7 @@ def parse_cell(line: str) -> Parsed:
     return _parse(CELL, Reader(line))
 
 
-def _parse(command: Command, reader: Reader) -> Parsed:
+def _parse(command: Command, reader: Reader, *, silenced: bool = False) -> Parsed:
     values: dict[str, Any] = {}
     places = list(command.arguments)
     while not reader.done:
@@ -95,7 +103,7 @@ def _parse(command: Command, reader: Reader) -> Parsed:
         else:
             refuse(_too_much(command, word), word.text)
     _check(command, places, values)
-    return Parsed(command, values)
+    return Parsed(command, values, silenced)
 
 
 def _take_option(command: Command, word: Word, reader: Reader, values: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from IPython.core import magic
 from IPython.core.error import UsageError
 from IPython.core.magic import (
     Magics,
@@ -30,9 +29,6 @@ __all__ = ["SteerMagics", "register", "unregister"]
 
 _undo: WeakKeyDictionary[Any, list[Callable[[], None]]] = WeakKeyDictionary()
 
-# IPython 8.5 and later; before, a trailing semicolon is simply part of the line.
-_can_be_silenced = getattr(magic, "output_can_be_silenced", lambda function: function)
-
 
 @magics_class
 class SteerMagics(Magics):  # type: ignore[misc, unused-ignore]
@@ -43,8 +39,9 @@ class SteerMagics(Magics):  # type: ignore[misc, unused-ignore]
     ``sys.last_value.__cause__``. Anything else is a fault, and shows its whole traceback.
     """
 
-    @_can_be_silenced  # type: ignore[untyped-decorator, unused-ignore]
-    @no_var_expand
+    # IPython's `output_can_be_silenced` would take a semicolon at the end of what is sent to a
+    # model for its own, and drop the handle: `parse_line` tells the two apart.
+    @no_var_expand  # type: ignore[untyped-decorator, unused-ignore]
     @needs_local_scope
     @line_cell_magic
     def steer(  # noqa: D102 - its docstring is made from the table, below
@@ -58,9 +55,11 @@ class SteerMagics(Magics):  # type: ignore[misc, unused-ignore]
                 return perform_cell(parse_cell(line), cell.removesuffix("\n"), spaces)
             if not line.strip():
                 return glance()
-            return perform(parse_line(line), spaces)
+            parsed = parse_line(line)
+            result = perform(parsed, spaces)
         except SteerError as problem:
             raise UsageError(str(problem)) from problem
+        return None if parsed.silenced else result
 
     steer.__doc__ = docstring()
 

@@ -174,6 +174,15 @@ def test_mistakes_are_told_in_one_line(line: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "line", ["status;", "status ;", "frame steers;", "wait trip --timeout 3; "]
+)
+def test_a_semicolon_silences_where_no_text_is_sent(line: str) -> None:
+    assert parse_line(line).silenced
+    assert not parse_line(line.replace(";", "")).silenced
+    assert not parse_line("send trip x;").silenced
+
+
 def test_a_subcommand_in_a_cell_magic_is_a_lane_and_more_is_explained() -> None:
     assert parse_cell("wait").values == {"lane": "wait"}
     assert parse_cell("").values == {}
