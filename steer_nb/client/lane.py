@@ -13,6 +13,7 @@ from steer_nb.client.io import wait
 from steer_nb.client.opening import close
 from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.client.sending import NotYet, Overrides
+from steer_nb.client.settings import redacted
 from steer_nb.client.settling import going_on, settled_word
 from steer_nb.errors import LaneBusy
 from steer_nb.ledger import rules
@@ -80,8 +81,8 @@ class Lane:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The fields that each of its requests carries."""
-        return self._session.read(lambda _: copy.deepcopy(self._settings.fields))
+        """The fields that each of its requests carries, credentials of MCP tools hidden."""
+        return self._session.read(lambda _: copy.deepcopy(redacted(self._settings.fields)))
 
     @property
     def tools(self) -> dict[str, Tool]:
@@ -319,6 +320,8 @@ class Lane:
 
     def preview_continuation(self, input: Any = None, **overrides: Any) -> str:  # noqa: A002
         """Return the exact message that `send_continuation` would send now, as JSON text.
+
+        Only credentials of MCP tools are hidden in it.
 
         Raises
         ------

@@ -171,10 +171,13 @@ class Sender:
         return self._send_create(lane, body, overrides)
 
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
-        """Return the text that `continuation` would send now, without what is unanswered yet."""
+        """Return the text that `continuation` would send now, without what is unanswered yet.
+
+        Credentials of MCP tools are hidden in it, as in the trace: it is there to be shown.
+        """
         parent = self._parent(lane)
         body = self._continuation_body(lane, parent, items, overrides)
-        return encode(response_create(stream_id=lane.stream_id, **body))
+        return encode(redacted(response_create(stream_id=lane.stream_id, **body)))
 
     # -- what they have in common ------------------------------------------------------------
 

@@ -31,7 +31,7 @@ _OWN = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)  # a repr would show the credentials of MCP tools
 class LaneSettings:
     """What one lane carries. It belongs to the I/O thread.
 

@@ -26,9 +26,10 @@ class Stage:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._ready = threading.Event()
         self._received: queue.Queue[tuple[Message, str]] = queue.Queue()
-        self._socket: Any = None
+        self._newest: Any = None
+        self._met = threading.Event()
         self._closings: queue.Queue[tuple[int, str]] = queue.Queue()
-        self.headers: list[dict[str, str]] = []
+        self._headers: list[dict[str, str]] = []
         self.journal: Path | None = None
         self.seq = 0
 
@@ -55,13 +56,26 @@ class Stage:
             await self._stop.wait()
 
     async def _talk(self, socket: Any) -> None:
-        self._socket = socket
-        self.headers.append(dict(socket.request.headers.raw_items()))
+        self._headers.append(dict(socket.request.headers.raw_items()))
+        self._newest = socket
+        self._met.set()
         async for text in socket:
             # What the disk held at the moment the message arrived, and not an instant later.
             disk = "" if self.journal is None else self.journal.read_text("utf-8")
             self._received.put((json.loads(text), disk))
         self._closings.put((socket.close_code, socket.close_reason))
+
+    @property
+    def _socket(self) -> Any:
+        # A client may know that it is connected before this side does.
+        assert self._met.wait(PATIENCE)
+        return self._newest
+
+    @property
+    def headers(self) -> list[dict[str, str]]:
+        """What each connection's upgrade request held."""
+        assert self._met.wait(PATIENCE)
+        return self._headers
 
     @property
     def base_url(self) -> str:
