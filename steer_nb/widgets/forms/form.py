@@ -293,7 +293,7 @@ class ContinuationForm:
                 if section.valid:
                     self._save(section)
                 else:
-                    section.dirty = False  # half an answer gives way
+                    section.give_up()  # half an answer gives way
             if any(self._still_asked(section.key) for section in self._all()):
                 self.lane.cancel_all()
             self._say("Filled as cancelled; look it over, then send.", "snb-hint")
@@ -303,21 +303,26 @@ class ContinuationForm:
             self.refresh()
 
     def _run_clicked(self, section: ResultSection) -> None:
-        assert section.run_button is not None
-        section.run_button.disabled = True
-        in_background(lambda: self._run(section), "tool")
+        # Two quick clicks come before the page hears that the button is disabled.
+        if section.running.acquire(blocking=False):
+            assert section.run_button is not None
+            section.run_button.disabled = True
+            in_background(lambda: self._run(section), "tool")
 
     def _run(self, section: ResultSection) -> None:
         ticker.drop(("save", self, section.key))
         try:
-            if section.saved is not None:
-                self.lane.clear(section.key)
-            section.dirty = False
-            section.mark_saved(None)
+            with self._saving:
+                if section.saved is not None:
+                    self.lane.clear(section.key)
+                section.give_up()
             section.complain(f"{section.asked.name} is running …")
             self.lane.run_tool(section.key)
         except SteerError as error:
+            self.refresh()
             section.complain(str(error))
+            if section.asked.tool is None:
+                section.running.release()  # it never began
         else:
             self.refresh()
 

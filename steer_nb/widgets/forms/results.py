@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import ipywidgets as w
@@ -55,6 +56,7 @@ class ResultSection(Section):
         )
         row: list[w.Widget] = [self.area]
         self.run_button: w.Button | None = None
+        self.running = threading.Lock()
         tool = self.lane.tools.get(self.asked.name or "")
         callable_here = self.asked.type == "function_call_output" and tool is not None
         if callable_here and tool is not None and tool.policy != "never":

@@ -149,6 +149,10 @@ class Section(ABC):
         self.dirty = item != self.item() if item is not None else self.dirty
         self._check()
 
+    def give_up(self) -> None:
+        """Let go of what was typed: the next value that the session has is shown instead."""
+        self.saved, self.dirty = None, False
+
     def complain(self, message: str) -> None:
         """Show an error of saving or of a tool under the section."""
         self._say(message, "snb-bad")
