@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-import time
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer, response_key
 from steer_nb.client.inputs import create_input, steer_input, user_items
-from steer_nb.client.io import wait
 from steer_nb.client.opening import close
 from steer_nb.client.required import RequiredInput, snapshot
-from steer_nb.client.sending import NotYet, Overrides
+from steer_nb.client.sending import Overrides
 from steer_nb.client.settings import redacted
 from steer_nb.client.settling import going_on, settled_word
-from steer_nb.errors import LaneBusy
+from steer_nb.client.starting import soon
 from steer_nb.ledger import rules
 
 if TYPE_CHECKING:
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 __all__ = ["Lane"]
-
-_START_SECONDS = 5.0
-"""How long a steer waits for the beginning of the response that it is meant for."""
 
 
 class Lane:
@@ -158,7 +153,9 @@ class Lane:
         """
         value, changes = create_input(input), Overrides(overrides)
         sender = self._session.core.sender
-        key = self._soon(lambda: sender.create(self._settings, value, changes))
+        key = soon(
+            self._session, self.stream_id, lambda: sender.create(self._settings, value, changes)
+        )
         return Response(self._session, key)
 
     def steer(self, input: Any) -> Steer:  # noqa: A002
@@ -181,7 +178,7 @@ class Lane:
         """
         value = steer_input(input)
         sender = self._session.core.sender
-        key = self._soon(lambda: sender.steer(self._settings, value))
+        key = soon(self._session, self.stream_id, lambda: sender.steer(self._settings, value))
         return Steer(self._session, key)
 
     def send(self, input: Any, **overrides: Any) -> Response | Steer:  # noqa: A002
@@ -199,34 +196,11 @@ class Lane:
         """
         value, changes = steer_input(input), Overrides(overrides)
         sender = self._session.core.sender
-        kind, key = self._soon(lambda: sender.send(self._settings, value, changes))
+        kind, key = soon(
+            self._session, self.stream_id, lambda: sender.send(self._settings, value, changes)
+        )
         handle = Steer if kind == "steer" else Response
         return handle(self._session, key)
-
-    def _soon(self, attempt: Callable[[], T]) -> T:
-        """Try on the I/O thread; where the lane is about to begin, wait for that and try again."""
-        end = time.monotonic() + _START_SECONDS
-        while True:
-            try:
-                return self._session.act(attempt)
-            except NotYet as error:
-                left = end - time.monotonic()
-                if left <= 0:
-                    reason = str(error).partition(";")[0]
-                    msg = f"{reason}, after {_START_SECONDS:g} seconds; try again later."
-                    raise LaneBusy(msg) from None
-            begun = self._session.watch(self._begun)
-            try:
-                wait(begun, left)
-            except TimeoutError:
-                continue
-            finally:
-                begun.cancel()
-
-    def _begun(self, ledger: Ledger) -> bool | None:
-        state = ledger.lanes.get(self.stream_id)
-        waits = state is not None and state.current is None and rules.lane_word(state) == "queued"
-        return None if waits else True
 
     # -- required input ----------------------------------------------------------------------
 

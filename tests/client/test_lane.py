@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from steer_nb import errors
-from steer_nb.client import lane as lane_module
+from steer_nb.client import starting
 from steer_nb.ledger import DEFAULT_LANE
 from tests.client.stage import (
     accepted,
@@ -217,7 +217,7 @@ def test_17_in_flight_are_no_error(stage, session):
 
 
 def test_a_create_behind_one_that_has_no_id_yet_is_refused_or_waits(stage, session, monkeypatch):
-    monkeypatch.setattr(lane_module, "_START_SECONDS", 0.05)
+    monkeypatch.setattr(starting, "START_SECONDS", 0.05)
     lane = session.lane("a")
     lane.create("x")
     with pytest.raises(errors.LaneBusy, match="has not started yet"):
@@ -330,7 +330,7 @@ def test_a_steer_waits_for_the_response_to_begin(stage, session):
 
 
 def test_a_steer_does_not_wait_for_ever(stage, session, monkeypatch):
-    monkeypatch.setattr(lane_module, "_START_SECONDS", 0.05)
+    monkeypatch.setattr(starting, "START_SECONDS", 0.05)
     lane = session.lane("a")
     lane.create("x")
     stage.expect()
@@ -388,7 +388,7 @@ def test_a_steer_cannot_change_settings(stage, session):
 
 
 def test_while_a_steer_is_queued_no_create_may_follow(stage, session, monkeypatch):
-    monkeypatch.setattr(lane_module, "_START_SECONDS", 0.05)
+    monkeypatch.setattr(starting, "START_SECONDS", 0.05)
     lane = session.lane("a")
     begin(stage, lane)
     lane.steer("x")
