@@ -41,34 +41,45 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
                 ),
             )
         case "lane":
-            return (f.LaneOpened(lane, dict(data.get("settings") or {}), data.get("forked_from")),)
+            return (
+                f.LaneOpened(lane, dict(data.get("settings") or {}), _word(data, "forked_from")),
+            )
         case "lane_closed":
             return (f.LaneClosed(lane),)
         case "filled":
             return (
                 f.InputFilled(
-                    data["parent"], data["key"], dict(data["item"]), data.get("by", "unknown")
+                    _name(data, "parent"),
+                    _name(data, "key"),
+                    dict(data["item"]),
+                    str(data.get("by", "unknown")),
                 ),
             )
         case "cleared":
-            return (f.InputCleared(data["parent"], data["key"]),)
+            return (f.InputCleared(_name(data, "parent"), _name(data, "key")),)
         case "tool_started":
             return (
-                f.ToolStarted(data["parent"], data["key"], data["name"], data.get("by", "unknown")),
+                f.ToolStarted(
+                    _name(data, "parent"),
+                    _name(data, "key"),
+                    _name(data, "name"),
+                    str(data.get("by", "unknown")),
+                ),
             )
         case "tool_finished":
+            duration = data.get("duration_s")
             return (
                 f.ToolFinished(
-                    data["parent"],
-                    data["key"],
+                    _name(data, "parent"),
+                    _name(data, "key"),
                     bool(data["ok"]),
                     str(data.get("output", "")),
-                    data.get("error"),
-                    data.get("duration_s"),
+                    _word(data, "error"),
+                    duration if isinstance(duration, int | float) else None,
                 ),
             )
         case "unsent":
-            return (f.Unsent(data["key"], str(data.get("reason", ""))),)
+            return (f.Unsent(_name(data, "key"), str(data.get("reason", ""))),)
         case "problem":
             kind, detail = str(data.get("kind", "")), str(data.get("detail", ""))
             if kind in PROBLEM_KINDS:
@@ -76,3 +87,17 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
             return (f.Odd("local", f"{kind}: {detail}"),)
         case _:
             return ()
+
+
+def _name(data: dict[str, Any], field: str) -> str:
+    """Return a field that names something; without it the note says nothing."""
+    value = data[field]
+    if not isinstance(value, str):
+        msg = f"{field} {value!r} is no name"
+        raise TypeError(msg)
+    return value
+
+
+def _word(data: dict[str, Any], field: str) -> str | None:
+    value = data.get(field)
+    return value if isinstance(value, str) else None
