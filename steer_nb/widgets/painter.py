@@ -188,10 +188,11 @@ class Pacer:
 
     def _run(self) -> None:
         self._timer = None
-        self._earliest = time.monotonic() + 1 / PER_SECOND
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
         again = self._paint()
+        # Counted from the end of the paint: one that takes long is done less often.
+        self._earliest = time.monotonic() + 1 / PER_SECOND
         if again is not None and not self._stopped:
             self._clock = asyncio.get_running_loop().call_later(again, self.wake)

@@ -1,0 +1,296 @@
+"""In a real kernel: pictures that go on after their cell, widgets driven by a page's messages."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.widgets.kernel import Kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.kernel
+
+START = """
+import time, threading
+import steer_nb
+from steer_nb.simulator import Simulator
+from steer_nb.widgets import BoardView, LaneView, pending_forms
+from steer_nb.widgets.forms import ContinuationForm
+def start(scenario, speed=0, **options):
+    global session, lane
+    session = steer_nb.connect(
+        simulate=Simulator(scenario, speed=speed, **options), journal=False, quiet=True)
+    lane = session.lane("planner")
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    made = Kernel()
+    made.run(START)
+    yield made
+    made.close()
+
+
+def updates(messages: list[dict[str, Any]], display: str) -> list[dict[str, Any]]:
+    return [
+        m
+        for m in messages
+        if m["msg_type"] == "update_display_data"
+        and m["content"]["transient"]["display_id"] == display
+    ]
+
+
+def shown(kernel: Kernel, cell: str) -> str:
+    """Display id of the first picture of a cell."""
+    message = kernel.of(cell, "display_data")[0]
+    return str(message["content"]["transient"]["display_id"])
+
+
+def moments(messages: list[dict[str, Any]]) -> list[float]:
+    dates = [m["header"]["date"] for m in messages]
+    return [
+        (d if isinstance(d, datetime) else datetime.fromisoformat(d)).timestamp() for d in dates
+    ]
+
+
+def most_in_a_second(times: list[float]) -> int:
+    return max(sum(start <= t < start + 1.0 for t in times) for start in times)
+
+
+def last_html(kernel: Kernel, display: str) -> str:
+    return str(updates(kernel.messages, display)[-1]["content"]["data"]["text/html"])
+
+
+def test_a_lane_is_painted_ten_times_a_second_and_a_last_time(kernel: Kernel) -> None:
+    kernel.run("start('planner')")
+    cell = kernel.run("view = LaneView(session, lane, interactive=False); view")
+    display = shown(kernel, cell)
+    before = len(kernel.messages)
+    kernel.run(
+        "end = time.monotonic() + 2.5\n"
+        "while time.monotonic() < end:\n"
+        "    lane.create('Plan a trip.').wait(10)\n"
+    )
+    kernel.listen(0.5)
+    painted = updates(kernel.messages[before:], display)
+    assert all(m["parent_header"]["msg_id"] == cell for m in painted)
+    assert kernel.value("len(session.trace)") > 500
+    times = moments(painted)
+    assert len(times) > 10
+    assert most_in_a_second(times) <= 11  # ten, and one for two clocks that are read apart
+    assert all(later - earlier > 0.05 for earlier, later in pairwise(times))
+    # A settled lane's picture holds no running clock, so the last one is what is drawn now.
+    assert last_html(kernel, display) == kernel.value("view.html")
+    kernel.listen(0.3)
+    assert updates(kernel.listen(1.2), display) == [], "nothing is sent when nothing changed"
+
+
+def test_all_lanes_together_are_painted_fifty_times_a_second(kernel: Kernel) -> None:
+    kernel.run("start('planner')")
+    cell = kernel.run(
+        "from IPython.display import display\n"
+        "lanes = [session.lane(f'l{i}') for i in range(12)]\n"
+        "for one in lanes: display(LaneView(session, one, interactive=False))"
+    )
+    displays = {m["content"]["transient"]["display_id"]: m for m in kernel.of(cell, "display_data")}
+    assert len(displays) == 12
+    before = len(kernel.messages)
+    kernel.run(
+        "end = time.monotonic() + 2.0\n"
+        "while time.monotonic() < end:\n"
+        "    for response in [one.create('Plan a trip.') for one in lanes]: response.wait(10)\n",
+    )
+    kernel.listen(0.8)
+    painted = [
+        m
+        for m in kernel.messages[before:]
+        if m["msg_type"] == "update_display_data"
+        and m["content"]["transient"]["display_id"] in displays
+    ]
+    assert most_in_a_second(moments(painted)) <= 52
+    assert {m["content"]["transient"]["display_id"] for m in painted} == set(displays)
+    for number, display in enumerate(displays):
+        assert last_html(kernel, display) == kernel.value(
+            f"LaneView(session, lanes[{number}]).html"
+        )
+
+
+def test_the_clock_runs_while_nothing_comes(kernel: Kernel) -> None:
+    kernel.run("start('planner', speed=0.05)")
+    cell = kernel.run("LaneView(session, lane, interactive=False)")
+    kernel.run("lane.create('Plan a trip.')")
+    painted = updates(kernel.listen(3.2), shown(kernel, cell))
+    assert 3 <= len(painted) <= 32
+    kernel.run("session.close()")
+    kernel.listen(0.4)
+    assert "session closed" in last_html(kernel, shown(kernel, cell))
+    assert updates(kernel.listen(1.3), shown(kernel, cell)) == []
+
+
+def test_shown_again_both_go_on_and_the_oldest_of_four_says_goodbye(kernel: Kernel) -> None:
+    kernel.run("start('planner')")
+    cells = [kernel.run("LaneView(session, lane, interactive=False)") for _ in range(4)]
+    displays = [shown(kernel, cell) for cell in cells]
+    kernel.run("lane.create('Plan a trip.').wait(10)")
+    kernel.listen(0.5)
+    assert "no longer changes" in last_html(kernel, displays[0])
+    for display in displays[1:]:
+        assert "Plan a trip." in last_html(kernel, display)
+
+
+def test_the_board_follows(kernel: Kernel) -> None:
+    kernel.run("start('weather')")
+    cell = kernel.run("BoardView(session)")
+    kernel.run("lane.create('Weather?'); lane.wait(10)")
+    kernel.listen(0.4)
+    assert "waits for you" in last_html(kernel, shown(kernel, cell))
+
+
+def test_stop_leaves_the_picture(kernel: Kernel) -> None:
+    kernel.run("start('planner')")
+    cell = kernel.run("view = LaneView(session, lane, interactive=False); view")
+    kernel.run("view.stop(); lane.create('Plan a trip.').wait(10)")
+    assert updates(kernel.listen(0.5), shown(kernel, cell)) == []
+    assert kernel.value("session.closed") is False
+
+
+def test_the_box_sends_and_steers(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('planner', speed=1.0)")
+    cell = kernel.run("LaneView(session, lane)")
+    box = kernel.of(cell, "display_data")[1]["content"]["data"]
+    assert box["text/html"] == ""
+    text = kernel.widget("TextModel")
+    button = kernel.widget("ButtonModel", description="Send")
+    kernel.type(text, "Plan a trip.")
+    kernel.click(button)
+    kernel.click(button)
+    kernel.until(lambda _: kernel.widgets[button]["description"] == "Steer")
+    kernel.until(lambda _: kernel.widgets[text]["value"] == "")
+    # Enter: the key's own message comes before the text that it was pressed after.
+    kernel.submit(text)
+    kernel.type(text, "Keep it under 300 euros {x} $y")
+    kernel.until(lambda _: any("Sent as a steer." in str(s) for s in kernel.widgets.values()))
+    account = kernel.value("session.simulator.account")
+    assert [e["input"] for e in account if e["kind"] == "steer"] == [
+        "Keep it under 300 euros {x} $y"
+    ]
+    assert len([e for e in account if e["kind"] == "request"]) == 1
+    kernel.run("session.close()")
+    kernel.listen(0.4)
+    closed = updates(
+        kernel.messages, kernel.of(cell, "display_data")[1]["content"]["transient"]["display_id"]
+    )
+    assert closed[-1]["content"]["data"] == {"text/plain": "", "text/html": ""}
+
+
+def test_what_the_box_cannot_send_it_says_and_keeps(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
+    kernel.run("LaneView(session, lane)")
+    text, button = kernel.widget("TextModel"), kernel.widget("ButtonModel", description="Send")
+    kernel.type(text, "and Porto?")
+    kernel.click(button)
+    kernel.until(lambda _: any("waits for 1 answer" in str(s) for s in kernel.widgets.values()))
+    assert kernel.widgets[text]["value"] != ""
+
+
+def test_one_continuation_however_often_it_is_clicked(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
+    first = kernel.run("pending_forms(session)")
+    second = kernel.run("pending_forms(session)")
+    bundles = [kernel.of(cell, "display_data")[0]["content"] for cell in (first, second)]
+    assert all("get_weather" in bundle["data"]["text/html"] for bundle in bundles)
+    send = kernel.widget("ButtonModel", description="Send continuation")
+    area = kernel.widget("TextareaModel")
+    assert kernel.widgets[send]["disabled"] is True
+    for end in (3, 6, 10):
+        kernel.type(area, "18 °C, dry"[:end])
+    kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
+    # A form made by itself is another display of the same response, with buttons of its own.
+    known = set(kernel.widgets)
+    kernel.run(
+        "own = ContinuationForm(session, lane, lane.required_input[0].parent_id); own.widget"
+    )
+    fresh = {comm: state for comm, state in kernel.widgets.items() if comm not in known}
+    (other,) = (c for c, s in fresh.items() if s.get("description") == "Send continuation")
+    kernel.click(send)
+    kernel.click(other)
+    kernel.click(send)
+    kernel.click(send)
+    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    kernel.click(send)
+    kernel.click(other)
+    kernel.listen(0.8)
+    account = kernel.value("session.simulator.account")
+    assert len([entry for entry in account if entry["kind"] == "continuation"]) == 1
+    assert "18 °C, dry" in kernel.value("lane.text")
+    for bundle in bundles:
+        final = updates(kernel.messages, bundle["transient"]["display_id"])[-1]["content"]["data"]
+        assert "application/vnd.jupyter.widget-view+json" not in final
+        assert "18 °C, dry" in final["text/html"]
+        assert "committed as resp_" in final["text/plain"]
+
+
+def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
+    kernel.run("pending_forms(session)")
+    send = kernel.widget("ButtonModel", description="Send continuation")
+    area = kernel.widget("TextareaModel")
+    kernel.type(area, "18")
+    kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
+    busy = kernel.client.execute("time.sleep(1)")
+    kernel.type(area, "18 °")
+    kernel.click(send)
+    kernel.until(
+        lambda m: (
+            m["msg_type"] == "status"
+            and m["content"]["execution_state"] == "idle"
+            and m["parent_header"].get("msg_id") == busy
+        )
+    )
+    # Only now the page lets go of the text that it held back while the kernel was busy.
+    kernel.type(area, "18 °C, dry")
+    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    assert "18 °C, dry" in kernel.value("lane.text")
+
+
+def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
+    if not kernel.open_subshell():
+        pytest.skip("this kernel has no subshells")
+    # Made there: the newest kernels send a widget's messages to the shell that published last.
+    kernel.run("made_in = threading.current_thread().name; pending_forms(session)")
+    assert kernel.value("made_in").startswith("subshell")
+    send = kernel.widget("ButtonModel", description="Send continuation")
+    area = kernel.widget("TextareaModel")
+    kernel.subshell, subshell = None, kernel.subshell
+    busy = kernel.client.execute("time.sleep(4); print('VALUE slept')")
+    kernel.listen(0.2)
+    kernel.subshell = subshell
+    kernel.type(area, "18 °C, dry")
+    kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
+    kernel.click(send)
+    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    assert kernel.of(busy, "stream") == [], "the cell still sleeps"
+    kernel.subshell = None
+    kernel.until(lambda m: m["msg_type"] == "stream", 10)
+    assert "18 °C, dry" in kernel.value("lane.text")
+
+
+def test_no_print_and_no_error_came_from_any_callback(kernel: Kernel) -> None:
+    for message in kernel.messages:
+        if message["msg_type"] == "stream":
+            assert message["content"]["name"] == "stdout", message["content"]["text"]
+            assert "VALUE" in message["content"]["text"]
+        assert message["msg_type"] != "error"
