@@ -1,4 +1,4 @@
-"""The scripted recordings beside the checkout: right values for the odd cases they were made for."""
+"""The scripted recordings beside the checkout, and the right values for their odd cases."""
 
 from __future__ import annotations
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
-from steer_nb.trace import Trace
 from tests.support.traces import TRACE_ID, TraceBuilder, call, message, response
+
+if TYPE_CHECKING:
+    from steer_nb.trace import Trace
 
 USAGE = {
     "input_tokens": 100,

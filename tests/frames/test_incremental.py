@@ -1,0 +1,166 @@
+"""Asking again: what is new is read, what is there is kept, and what was given away is apart."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+from steer_nb.frames import TABLES
+from steer_nb.trace import Trace
+from tests.frames.test_schema import full
+from tests.support.traces import TraceBuilder, message
+
+
+def long_trace(responses: int, deltas: int = 56) -> Trace:
+    builder = TraceBuilder(step=0.001).connect()
+    for number in range(responses):
+        name = f"resp_{number}"
+        text = [f"word {n} " for n in range(deltas)]
+        builder.create(lane="a", key=f"create-{number}").created(name, lane="a")
+        builder.added(message(""), lane="a")
+        for piece in text:
+            builder.delta(piece, lane="a")
+        item = message("".join(text))
+        builder.done(item, lane="a").ended(name, lane="a", output=[item])
+    return builder.trace
+
+
+def cpu(function) -> float:
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def test_a_refresh_costs_a_small_part_of_the_first_time():
+    whole = long_trace(400)
+    trace = Trace(whole.header)
+    for entry in whole.entries[:-100]:
+        trace.append(entry)
+    first = cpu(lambda: trace.frames.events)
+    again = []
+    for start in range(-100, 0, 20):
+        for entry in whole.entries[start : start + 20 or None]:
+            trace.append(entry)
+        again.append(cpu(lambda: trace.frames.events))
+    assert min(again) < first / 10, (first, again)
+    assert len(trace.frames.events) == len(whole.frames.events)
+
+
+def test_old_entries_are_not_read_again(monkeypatch):
+    trace = long_trace(3)
+    frames = trace.frames
+    for name in frames:
+        frames.table(name, columns=TABLES[name].all)
+    read: list[int] = []
+    apply = frames._fold.ledger.apply
+    monkeypatch.setattr(
+        frames._fold.ledger, "apply", lambda entry: (read.append(entry.seq), apply(entry))[1]
+    )
+    more = TraceBuilder(step=0.001)
+    more.trace, more.connection = trace, 1
+    before = len(trace)
+    more.create(lane="a", key="create-9").created("new", lane="a")
+    for name in frames:
+        frames[name]
+        frames[name]
+    assert read == [before, before + 1]
+    assert frames.responses["response_id"].iloc[-1] == "new"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_changing_a_frame_does_not_change_the_next(name):
+    trace = full()
+    before = trace.frames[name].copy(deep=True)
+    mine = trace.frames[name]
+    for place in range(mine.shape[1]):
+        mine.iloc[0, place] = None
+    mine.iloc[:, 0] = mine.iloc[::-1, 0].array
+    mine[mine.columns[2]] = 0
+    mine["more"] = 1
+    mine.attrs["dropped"] = 99
+    mine.attrs["more"] = []
+    pd.testing.assert_frame_equal(trace.frames[name], before)
+    assert trace.frames[name].attrs["dropped"] == 0
+    assert "more" not in trace.frames[name].attrs
+    more = TraceBuilder()
+    more.trace, more.connection = trace, 1
+    more.create(lane="zzz")
+    after = trace.frames[name].iloc[: len(before)]
+    if name not in ("lanes", "connections", "traces"):  # those go on counting
+        pd.testing.assert_frame_equal(after, before)
+    assert after.iloc[:, 1].tolist() == before.iloc[:, 1].tolist()
+
+
+def test_a_frame_that_was_given_away_stays_as_it_was():
+    trace = long_trace(2, deltas=3)
+    old = trace.frames.events
+    kept = old.copy(deep=True)
+    more = TraceBuilder()
+    more.trace = trace
+    for number in range(50):
+        more.event(f"new.{number}")
+    new = trace.frames.events
+    assert len(new) == len(old) + 50
+    new.loc[:, "seq"] = 0
+    pd.testing.assert_frame_equal(old, kept)
+
+
+def test_asking_again_with_nothing_new_copies_nothing_much():
+    trace = long_trace(20)
+    first = trace.frames.events
+    second = trace.frames.events
+    assert first is not second
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_new_words_come_behind_the_old_ones():
+    builder = TraceBuilder().event("x.one").event("response.created")
+    frames = builder.trace.frames
+    known = len(TABLES["events"].all["type"].dtype.categories)
+    assert list(frames.events["type"].cat.categories)[known:] == ["x.one"]
+    builder.event("x.two").event("x.one")
+    assert frames.events["type"].tolist() == ["x.one", "response.created", "x.two", "x.one"]
+    assert list(frames.events["type"].cat.categories)[known:] == ["x.one", "x.two"]
+    assert list(Trace(builder.trace.header, builder.trace).frames.events["type"].cat.categories)[
+        known:
+    ] == ["x.one", "x.two"]
+
+
+def test_reading_while_another_thread_records():
+    whole = long_trace(30)
+    trace = Trace(whole.header)
+    failures: list[BaseException] = []
+
+    def record() -> None:
+        for entry in whole.entries:
+            trace.append(entry)
+
+    def ask() -> None:
+        try:
+            last = 0
+            while last < len(whole.frames_expected):  # type: ignore[attr-defined]
+                now = len(trace.frames.events)
+                assert now >= last
+                last = now
+                trace.frames.responses, trace.frames.items  # noqa: B018
+        except BaseException as error:  # noqa: BLE001 - told to the test's own thread
+            failures.append(error)
+
+    whole.frames_expected = whole.frames.events  # type: ignore[attr-defined]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=target) for target in (ask, ask, record)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=20)
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+    for name in whole.frames:
+        pd.testing.assert_frame_equal(trace.frames[name], whole.frames[name])
