@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
     from typing import Self
+
+    import pandas as pd
 
     from steer_nb.trace import Trace
 
@@ -140,7 +141,7 @@ class Report:
 
 def _cell(value: Any) -> str:
     """Show one value; every kind of missing looks the same."""
-    return _MISSING if pd.isna(value) else str(value)
+    return _MISSING if _is_missing(value) else str(value)
 
 
 def _status(row: Any) -> str:
@@ -149,4 +150,10 @@ def _status(row: Any) -> str:
 
 
 def _seconds(value: Any) -> str:
-    return _MISSING if pd.isna(value) else spell(float(value))
+    return _MISSING if _is_missing(value) else spell(float(value))
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.isna(value))

@@ -130,7 +130,9 @@ def install(shell: Any) -> Callable[[], None]:
     callable
         Takes the completion away again.
     """
-    if hasattr(shell.Completer, "custom_matchers"):
+    from IPython.core import completer
+
+    if hasattr(completer, "context_matcher"):
         return _install_matcher(shell)
     return _install_hooks(shell)
 
