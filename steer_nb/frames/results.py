@@ -44,8 +44,8 @@ def client_result(answer: dict[str, Any], state: RequiredInputState | None) -> R
     if kind == "shell_call_output" and _timed_out(answer.get("output")):
         return "error", text
     run = None if state is None else state.tool
-    if run is not None and run.ok is False and text is not None and text == run.output:
-        return "error", text  # what the function's exception gave, sent as it was
+    if run is not None and run.ok is False and run.error is not None and run.error in (text or ""):
+        return "error", text  # what the function raised, and nothing else put in its place
     return "value", text
 
 

@@ -164,7 +164,8 @@ def test_answers_that_are_no_value(kind, fields, expected):
 
 
 def test_a_function_that_raised():
-    text = "ValueError: no such city"
+    error = "get_weather raised ValueError: no such city"
+    text = f"Error: {error}"
     filled = {**stub(), "output": text}
     note = {"lane": None, "parent": "r1", "key": "call_1"}
     trace = (
@@ -185,7 +186,7 @@ def test_a_result_that_a_person_put_in_the_place_of_the_exception():
     trace = (
         asked(call())
         .note("tool_started", **note, name="get_weather", by="user")
-        .note("tool_finished", **note, ok=False, output="Error", error="x", duration_s=0.05)
+        .note("tool_finished", **note, ok=False, output="", error="x raised", duration_s=0.05)
         .note("filled", **note, item=filled, by="user")
         .create([filled], previous="r1")
         .trace

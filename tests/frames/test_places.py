@@ -12,7 +12,7 @@ from tests.support.traces import TRACE_ID, TraceBuilder, call, stub
 
 
 def at(seconds: float) -> pd.Timestamp:
-    return pd.Timestamp("2023-11-14T22:13:20Z") + pd.Timedelta(seconds=seconds)
+    return pd.Timestamp(round((1_700_000_000 + seconds) * 1e6), unit="us", tz="UTC")
 
 
 def test_lanes_on_two_connections():
