@@ -95,6 +95,18 @@ def test_changing_a_frame_does_not_change_the_next(name):
     assert after.iloc[:, 1].tolist() == before.iloc[:, 1].tolist()
 
 
+def test_changing_a_frame_where_copy_on_write_is_an_option():
+    if int(pd.__version__.split(".")[0]) >= 3:
+        pytest.skip("Copy-on-Write is no option here, but always on")
+    with pd.option_context("mode.copy_on_write", True):
+        trace = full()
+        before = trace.frames.events.copy(deep=True)
+        mine = trace.frames.events
+        for place in range(mine.shape[1]):
+            mine.iloc[0, place] = None
+        pd.testing.assert_frame_equal(trace.frames.events, before)
+
+
 def test_a_frame_that_was_given_away_stays_as_it_was():
     trace = long_trace(2, deltas=3)
     old = trace.frames.events
