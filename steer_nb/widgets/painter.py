@@ -12,7 +12,6 @@ import asyncio
 import threading
 import time
 import uuid
-import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ class Picture:
         self._parent: dict[str, Any] = {}
         self._last: dict[str, Any] | None = None
         self._kept: dict[str, Any] | None = None
+        self._lock = threading.Lock()
 
     def show(self, bundle: dict[str, Any]) -> None:
         """Show `bundle` (content by MIME type) in the running cell."""
@@ -68,7 +68,6 @@ class Picture:
         self._kernel = find_kernel()
         if self._kernel is not None:
             self._parent = _running_cell(self._kernel)
-            _shown.add(self)
         self._last = self._kept = bundle
         publish: Any = display  # typed in some versions of IPython, untyped in others
         publish(bundle, raw=True, display_id=self.display_id)
@@ -86,10 +85,13 @@ class Picture:
         bool
             Whether something was sent.
         """
-        if self._kernel is None or bundle == self._last:
-            return False
-        self._last = bundle
-        self._send(self._kernel, bundle, self._parent)
+        # The lock keeps an older picture, repeated on another thread, from being the last sent.
+        with self._lock:
+            if self._kernel is None or bundle == self._last:
+                return False
+            self._last = bundle
+            self._send(self._kernel, bundle, self._parent)
+            _changed.add(self)
         return True
 
     def repeat(self) -> None:
@@ -98,10 +100,12 @@ class Picture:
         nbclient, and with it papermill and nbconvert, saves an update only from the cell that it
         executes at that moment; one that names the cell where the picture stands is dropped.
         """
-        if self._kernel is None or self._last is None or self._last == self._kept:
-            return
-        self._kept = self._last
-        self._send(self._kernel, self._last, _running_cell(self._kernel))
+        with self._lock:
+            _changed.discard(self)
+            if self._kernel is None or self._last is None or self._last == self._kept:
+                return
+            self._kept = self._last
+            self._send(self._kernel, self._last, _running_cell(self._kernel))
 
     def _send(self, kernel: Any, bundle: dict[str, Any], parent: dict[str, Any]) -> None:
         kernel.session.send(
@@ -117,12 +121,13 @@ class Picture:
         )
 
 
-_shown: weakref.WeakSet[Picture] = weakref.WeakSet()
+# Pictures whose newest content no running cell has repeated yet; they are kept alive for that.
+_changed: set[Picture] = set()
 
 
 def repeat_pictures() -> None:
     """Repeat every picture that changed since: to be called in each cell, at its end."""
-    for picture in tuple(_shown):
+    for picture in tuple(_changed):
         picture.repeat()
 
 

@@ -37,6 +37,7 @@ font:14px/1.5 var(--jp-ui-font-family,system-ui,-apple-system,"Segoe UI",sans-se
 @media (prefers-color-scheme:dark){{
 body:not([data-jp-theme-light]):not(.vscode-light) .steer-nb{{{_DARK_PAGE}}}}}
 [data-jp-theme-light="false"] .steer-nb,.vscode-dark .steer-nb{{{_DARK}}}
+.jp-RenderedHTMLCommon:has(>.steer-nb){{padding-right:0}}
 .steer-nb *{{box-sizing:border-box}}
 .steer-nb .snb-card{{border:1px solid var(--snb-line);border-radius:8px;overflow:hidden;
 background:var(--snb-bg)}}

@@ -292,5 +292,5 @@ def test_no_print_and_no_error_came_from_any_callback(kernel: Kernel) -> None:
     for message in kernel.messages:
         if message["msg_type"] == "stream":
             assert message["content"]["name"] == "stdout", message["content"]["text"]
-            assert "VALUE" in message["content"]["text"]
+            assert message["parent_header"]["msg_type"] == "execute_request"
         assert message["msg_type"] != "error"

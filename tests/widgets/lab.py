@@ -1,0 +1,111 @@
+"""A JupyterLab of our own and a page in it, for tests that need a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["chromium", "notebook_page", "run_cell", "serve"]
+
+
+def chromium() -> str | None:
+    """The system's own browser."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def _settings(folder: Path, plugin: str, name: str, values: dict[str, Any]) -> None:
+    place = folder / "@jupyterlab" / plugin
+    place.mkdir(parents=True, exist_ok=True)
+    (place / f"{name}.jupyterlab-settings").write_text(json.dumps(values), encoding="utf-8")
+
+
+@contextmanager
+def serve(folder: Path, *, dark: bool = False) -> Iterator[str]:
+    """Serve `folder` with JupyterLab; its address."""
+    settings = folder / ".settings"
+    _settings(settings, "notebook-extension", "tracker", {"windowingMode": "none"})
+    _settings(settings, "apputils-extension", "notification", {"fetchNews": "false"})
+    theme = "JupyterLab Dark" if dark else "JupyterLab Light"
+    _settings(settings, "apputils-extension", "themes", {"theme": theme})
+    runtime = folder / ".runtime"
+    environment = {
+        **os.environ,
+        "HOME": str(folder),
+        "JUPYTER_RUNTIME_DIR": str(runtime),
+        "JUPYTERLAB_SETTINGS_DIR": str(settings),
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder / ".workspaces"),
+    }
+    command = [
+        *(sys.executable, "-m", "jupyter", "lab", "--no-browser", "--ip=127.0.0.1"),
+        *("--port=0", f"--ServerApp.root_dir={folder}", "--allow-root"),
+        *("--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True"),
+    ]
+    with (folder / "lab.log").open("wb") as log:
+        server = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=subprocess.STDOUT, cwd=folder
+        )
+        try:
+            yield _address(runtime / f"jpserver-{server.pid}.json")
+        finally:
+            server.terminate()
+            server.wait(15)
+
+
+def _address(info: Path) -> str:
+    """Where the server listens: it takes a free port itself, and writes it down."""
+    end = time.monotonic() + 40
+    while time.monotonic() < end:
+        if info.exists() and (text := info.read_text(encoding="utf-8")):
+            return str(json.loads(text)["url"]).rstrip("/")
+        time.sleep(0.1)
+    raise AssertionError("JupyterLab did not start")
+
+
+@contextmanager
+def notebook_page(address: str, folder: Path, cells: list[str]) -> Iterator[Any]:
+    """A page with a new notebook of these cells, its kernel ready."""
+    from playwright.sync_api import sync_playwright
+
+    spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": spec}
+    )
+    nbformat.write(notebook, folder / "lesson.ipynb")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 1400})
+        page.goto(f"{address}/lab/tree/lesson.ipynb")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=40_000)
+        page.wait_for_function(
+            "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status"
+            " == 'idle'",
+            timeout=40_000,
+        )
+        try:
+            yield page
+        finally:
+            page.screenshot(path=folder / "last.png")
+            browser.close()
+
+
+def run_cell(page: Any, number: int) -> None:
+    """Run the cell of that number, from 0."""
+    page.evaluate(
+        "number => { const notebook = jupyterapp.shell.currentWidget.content;"
+        " notebook.deselectAll(); notebook.activeCellIndex = number; }",
+        number,
+    )
+    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")
