@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from nbclient.exceptions import DeadKernelError
 from traitlets import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
     from nbformat import NotebookNode
@@ -37,7 +40,20 @@ class _Manager(AsyncKernelManager):
 
 
 class _Client(NotebookClient):
+    """Leaves Ctrl-C to asyncio, which ends things in order."""
+
     kernel_manager_class = Type(default_value=_Manager, klass=_Manager)
+
+    @asynccontextmanager
+    async def async_setup_kernel(self, **kwargs: Any) -> AsyncGenerator[None, None]:
+        self.create_kernel_manager()
+        try:
+            await self.async_start_new_kernel(**kwargs)
+            await self.async_start_new_kernel_client()
+            yield
+        finally:
+            if self.km is not None:
+                await self._async_cleanup_kernel()
 
 
 def step_titles(notebook: NotebookNode) -> dict[int, str]:
@@ -132,7 +148,13 @@ async def execute(
         on_cell_execute=started,
         on_cell_executed=executed,
     )
-    await client.async_execute(env=dict(env), stderr=log)
+    try:
+        await client.async_execute(env=dict(env), stderr=log)
+    except DeadKernelError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # nbclient takes Ctrl-C for a death
+            raise asyncio.CancelledError from None
+        raise
 
 
 def clean(notebook: NotebookNode) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +117,26 @@ class TestFailures:
         assert main(["demo", "--out", str(tmp_path / "out")]) == 1
         assert "died in the step “Die”" in capsys.readouterr().err
         assert (tmp_path / "out" / "kernel.log").is_file()
+
+    @pytest.mark.kernel
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send Ctrl-C to a process")
+    def test_ctrl_c_ends_it_in_order(self, tmp_path: Path) -> None:
+        root = Path(steer_nb.__file__).parent.parent
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "steer_nb", "demo", "--out", str(tmp_path / "out")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": "utf-8"},
+        )
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "lane planner opened" in line:
+                    process.send_signal(signal.SIGINT)
+                    break
+            _, errors = process.communicate(timeout=30)
+        assert (process.returncode, errors) == (1, "steer-nb: interrupted\n")
 
     def test_a_missing_extra_is_told_with_the_command(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
