@@ -72,8 +72,8 @@ class Tool:
     ...     '''
     ...     return f"{city}: 18 C for {days} days"
     >>> weather = Tool(get_weather)
-    >>> weather.definition["parameters"]["properties"]["city"]
-    {'type': 'string', 'description': 'Name of the city.'}
+    >>> weather.definition["parameters"]["properties"]["city"]["description"]
+    'Name of the city.'
     >>> weather.run('{"city": "Lisbon"}')
     'Lisbon: 18 C for 1 days'
     """

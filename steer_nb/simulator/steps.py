@@ -6,7 +6,7 @@ class with a `play` method.
 
 Examples
 --------
->>> from steer_nb.simulator.steps import CallFunction, Say, Think
+>>> from steer_nb.simulator import CallFunction, Say, Think
 >>> def script(turn):
 ...     yield Think("The person wants the weather.")
 ...     yield CallFunction("get_weather", {"city": "Lisbon"})
