@@ -21,7 +21,6 @@ from steer_nb.widgets.text import (
     esc_strict,
     grouped,
     plain,
-    size,
 )
 from steer_nb.widgets.transcript import transcript
 from steer_nb.widgets.words import (
@@ -112,8 +111,8 @@ def lane_card(ledger: Ledger, lane: LaneState, now: float, *, cap: int = CAP) ->
     chip = lane_chip(ledger, lane)
     blocks, hidden = transcript(lane, now, cap)
     body = "".join(blocks)
-    if hidden:
-        note = f"{size(hidden)} characters before this are not shown; lane.text has them all"
+    if str(hidden):
+        note = f"{hidden} are not shown here; lane.responses has everything"
         body = f'<p class="snb-note" role="note">… {note}</p>{body}'
     if not body:
         body = '<p class="snb-soft">Nothing has been sent on this lane yet.</p>'
@@ -188,10 +187,10 @@ def _sorted(ledger: Ledger) -> list[tuple[Chip, LaneState]]:
 def lane_plain(ledger: Ledger, lane: LaneState, now: float) -> str:
     """Write a lane out as plain text, for consoles and for places without HTML."""
     head = f"{plain(lane.name)}  {lane_chip(ledger, lane)}  {lane_meta(lane, now)}".rstrip()
-    text, hidden = _newest_text(lane)
+    text, whole = _newest_text(lane)
     lines = [head]
-    if hidden:
-        lines.append(f"… {size(hidden)} characters before this are not shown")
+    if not whole:
+        lines.append("… what came before this is not shown here")
     if text:
         lines.append(plain(text))
     if rules.parent_waiting(lane) is not None:
@@ -199,17 +198,21 @@ def lane_plain(ledger: Ledger, lane: LaneState, now: float) -> str:
     return "\n".join(lines)
 
 
-def _newest_text(lane: LaneState) -> tuple[str, int]:
+def _newest_text(lane: LaneState) -> tuple[str, bool]:
+    """Return the end of what was written, and whether that is all of it."""
     shown: list[str] = []
-    left, hidden = _PLAIN_CAP, 0
+    left, whole = _PLAIN_CAP, True
     for response in reversed(lane.responses):
         for index in sorted(response.items, reverse=True):
             text, before = part_tail(response.items[index], "text", left)
             left -= len(text)
-            hidden += before
+            whole = whole and not before
             if text:
                 shown.append(text)
-    return "\n\n".join(text.strip("\n") for text in reversed(shown)), hidden
+        if left <= 0:
+            whole = whole and response is lane.responses[0]
+            break
+    return "\n\n".join(text.strip("\n") for text in reversed(shown)), whole
 
 
 def board_plain(ledger: Ledger) -> str:

@@ -35,38 +35,37 @@ NONE: Final = "\u2013"
 """Stands where there is nothing to show."""
 
 _MAX_PARAGRAPHS = 300
-_SURROGATES: dict[int, int | str | None] = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _code(letter: str) -> str:
+    return f"⟨U+{ord(letter):04X}⟩"
+
 
 # Control characters become their printable pictures: a terminal escape is then something to see.
-_CONTROLS: dict[int, int | str | None] = {code: 0x2400 + code for code in range(0x20)}
-_CONTROLS |= {code: f"⟨U+{code:04X}⟩" for code in range(0x80, 0xA0)}
-_CONTROLS |= {0x7F: 0x2421, 0x0A: 0x0A, 0x09: 0x09, 0x0D: None}
-
-# The two overrides make letters run backwards; nothing honest needs them.
-_OVERRIDES: dict[int, int | str | None] = {code: f"⟨U+{code:04X}⟩" for code in (0x202D, 0x202E)}
+# The two direction overrides make letters run backwards; nothing honest needs them.
+_PICTURES: Final = {
+    **{chr(code): chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
+    "\r": "",
+    "\x7f": "\u2421",
+}
+_ODD: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e]")
 
 # In code, names and arguments nothing invisible may change what a person approves.
-_INVISIBLE: dict[int, int | str | None] = {
-    code: f"⟨U+{code:04X}⟩"
-    for code in (
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-        0x061C,
-        0x200B,
-        0x200E,
-        0x200F,
-        0x2060,
-        0xFEFF,
-        *range(0xE0000, 0xE0080),
-    )
-}
-_TEXT = _CONTROLS | _SURROGATES | _OVERRIDES
-_CODE = _TEXT | _INVISIBLE
+_ODD_IN_CODE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060"
+    "\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+
+
+def _shown(found: re.Match[str]) -> str:
+    letter = found[0]
+    return _PICTURES[letter] if letter in _PICTURES else _code(letter)
 
 
 def _joined(text: str) -> str:
     # One emoji cut over two deltas arrives as two lone surrogates: join them before cleaning.
-    if not any("\ud800" <= letter <= "\udfff" for letter in text):
+    if _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -79,7 +78,7 @@ def plain(text: str) -> str:
     >>> plain("a\x1b[31mb")
     'a␛[31mb'
     """
-    return _joined(text).translate(_TEXT)
+    return _ODD.sub(_shown, _joined(text))
 
 
 def esc(text: str) -> str:
@@ -101,7 +100,7 @@ def esc_strict(text: str) -> str:
     >>> esc_strict("rm \u202etxt")
     'rm ⟨U+202E⟩txt'
     """
-    return html.escape(_joined(text).translate(_CODE))
+    return html.escape(_ODD_IN_CODE.sub(_shown, _joined(text)))
 
 
 def clip(text: str, limit: int) -> str:

@@ -6,8 +6,11 @@ any length costs a page (and the I/O thread that draws it) the same.
 
 from __future__ import annotations
 
+import heapq
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.ledger.state import RequestState
 from steer_nb.widgets.calls import answer_box, call_body, call_head
 from steer_nb.widgets.steers import steer_line
 from steer_nb.widgets.text import (
@@ -23,15 +26,16 @@ from steer_nb.widgets.text import (
 from steer_nb.widgets.words import elapsed, input_text, moment, part_tail
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from steer_nb.ledger.state import (
         ItemState,
         LaneState,
-        RequestState,
         RequiredInputState,
         ResponseState,
     )
 
-__all__ = ["response_blocks", "transcript"]
+__all__ = ["Hidden", "response_blocks", "transcript"]
 
 _MAX_BLOCKS: Final = 200
 _SUMMARY_CAP: Final = 8 * 1024
@@ -54,44 +58,51 @@ _REQUEST_WORDS: Final = {
 }
 
 
-def transcript(lane: LaneState, now: float, cap: int) -> tuple[list[str], int]:
-    """Blocks of HTML, oldest first, and how many characters of text were left out."""
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What a picture leaves out: characters of what it begins with, and whole turns before that."""
+
+    characters: int = 0
+    turns: int = 0
+
+    def __str__(self) -> str:
+        parts = [f"{size(self.characters)} characters"] if self.characters else []
+        if self.turns:
+            parts.append(count(self.turns, "earlier turn"))
+        return " and ".join(parts)
+
+
+def transcript(lane: LaneState, now: float, cap: int) -> tuple[list[str], Hidden]:
+    """Blocks of HTML, oldest first, and what was left out."""
     blocks: list[str] = []
-    hidden = 0
+    characters = shown = 0
     left = cap
     for thing in _turns(lane):
         if left <= 0 or len(blocks) >= _MAX_BLOCKS:
-            hidden += _length(thing)
-            continue
-        if isinstance(thing, str):
-            blocks.append(thing)
-            continue
-        more, dropped = response_blocks(thing, now, left, room=_MAX_BLOCKS - len(blocks))
+            break
+        shown += 1
+        if isinstance(thing, RequestState):
+            more, dropped = [_lone_request(thing)], 0
+        else:
+            more, dropped = response_blocks(thing, now, left, room=_MAX_BLOCKS - len(blocks))
         blocks += more
-        hidden += dropped
+        characters += dropped
         left -= sum(map(len, more))
-    return blocks[::-1], hidden
+    total = len(lane.responses) + sum(_is_lone(request) for request in lane.requests)
+    return blocks[::-1], Hidden(characters, total - shown)
 
 
-def _turns(lane: LaneState) -> list[ResponseState | str]:
-    """Responses, and requests that got none, newest first."""
-    turns: list[tuple[int, ResponseState | str]] = [(r.started.seq, r) for r in lane.responses]
-    turns += [
-        (request.sent.seq, _lone_request(request))
-        for request in lane.requests
-        if request.state in _REQUEST_WORDS
-    ]
-    return [thing for _, thing in sorted(turns, key=lambda turn: turn[0], reverse=True)]
+def _is_lone(request: RequestState) -> bool:
+    return request.state in _REQUEST_WORDS
 
 
-def _length(thing: ResponseState | str) -> int:
-    if isinstance(thing, str):
-        return 0
-    return sum(
-        part_tail(item, channel, 0)[1]
-        for item in thing.items.values()
-        for channel in _TEXT_CHANNELS
-    )
+def _turns(lane: LaneState) -> Iterator[ResponseState | RequestState]:
+    """Responses, and requests that got none, newest first; only as far as anybody looks."""
+    responses: Iterator[tuple[int, ResponseState | RequestState]]
+    requests: Iterator[tuple[int, ResponseState | RequestState]]
+    responses = ((-r.started.seq, r) for r in reversed(lane.responses))
+    requests = ((-r.sent.seq, r) for r in reversed(lane.requests) if _is_lone(r))
+    return (thing for _, thing in heapq.merge(responses, requests, key=lambda turn: turn[0]))
 
 
 def _lone_request(request: RequestState) -> str:
@@ -194,7 +205,9 @@ def _answer_note(asked: RequiredInputState | None) -> str:
         parts.append(f"{clip(run.name, 80)} is running")
     elif run is not None:
         took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
-        parts.append(f"ran{took}" if run.ok else f"raised {clip(run.error or 'an error', 200)}")
+        edited = ", then edited" if asked.filled_by == "user" else ""
+        ran = f"ran{took}" if run.ok else f"raised {clip(run.error or 'an error', 200)}"
+        parts.append(ran + edited)
     words = {
         "open": "optional, not answered" if asked.optional else "waits for your answer",
         "filled": "answered, not sent yet",

@@ -139,12 +139,11 @@ def lane_tokens(lane: LaneState) -> int | None:
 def turn_start(response: ResponseState) -> Entry:
     """Where the turn began that a response belongs to: automatic successors continue one turn."""
     first = response
-    earlier = {other.id: other for other in response.lane.responses}
-    while first.request is None and first.previous_response_id in earlier:
-        parent = earlier.pop(first.previous_response_id)
-        if parent.successor is not first:
+    for earlier in reversed(response.lane.responses):
+        if first.request is not None:
             break
-        first = parent
+        if earlier.successor is first and earlier.id == first.previous_response_id:
+            first = earlier
     return first.request.sent if first.request is not None else first.started
 
 

@@ -298,7 +298,7 @@ def test_long_texts_show_their_end_and_say_what_is_hidden(done: float | None) ->
     html = card(story)
     assert len(html) < 90_000
     assert "THE END" in html
-    assert "2.8 M characters before this are not shown; lane.text has them all" in html
+    assert "2.8 M characters are not shown here; lane.responses has everything" in html
 
 
 def test_many_small_things_are_bounded_too() -> None:
@@ -384,3 +384,16 @@ def test_a_response_alone() -> None:
     text = told(render.response_card(story.ledger.responses["resp_1"], 9.0))
     assert "◑ steered" in text
     assert "Keep it under 300 euros" in text
+
+
+def test_old_turns_are_counted_and_cost_nothing() -> None:
+    story = Story()
+    for number in range(300):
+        story.create(number, "x")
+        story.created(number, f"r{number}", f"r{number - 1}" if number else None)
+        story.text(number, 0, "abc " * 500, done=number)
+        story.ended(number, f"r{number}")
+    html = card(story)
+    assert "earlier turns are not shown here" in html
+    assert len(html) < 90_000
+    assert len(render.lane_plain(story.ledger, story.lane, 1.0)) < 5000
