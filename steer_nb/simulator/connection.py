@@ -69,8 +69,10 @@ class Connection:
             async for message in self._socket:
                 self.receive(message)
         except ConnectionClosed:
-            # not an error of ours: the account has the code
-            pass
+            pass  # the account says with which code
+        except Exception:
+            logger.exception("the simulator failed")
+            raise
         finally:
             for task in tuple(self._tasks):
                 task.cancel()

@@ -10,14 +10,14 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Response
 
 if TYPE_CHECKING:
-    from websockets.asyncio.server import ServerConnection
     from websockets.http11 import Request
 
-__all__ = ["PATH", "check"]
+__all__ = ["PATH", "Door", "check", "process"]
 
 PATH = "/v1/responses"
 
@@ -37,19 +37,10 @@ def check(request: Request, api_key: str | None) -> Response | None:
             "Requests from browser pages are refused.",
             code="origin_not_allowed",
         )
-    path = urlsplit(request.path).path.rstrip("/")
-    if path != PATH:
-        message = f"Invalid URL ({getattr(request, 'method', 'GET')} {path or '/'})"
-        return _answer(404, "Not Found", f"{message}. This server has {PATH} only.")
+    if not _is_ours(request.path):
+        return _not_found("GET", request.path)
     if "websocket" not in ",".join(headers.get_all("Upgrade")).lower():
-        return _answer(
-            426,
-            "Upgrade Required",
-            f"{PATH} speaks WebSocket only: connect to it with a WebSocket client.",
-            code="upgrade_required",
-            Upgrade="websocket",
-            Connection="Upgrade",
-        )
+        return _upgrade_required()
     if api_key is not None and not _authorized(headers, api_key):
         return _answer(
             401,
@@ -67,6 +58,51 @@ def process(api_key: str | None) -> Any:
         return check(request, api_key)
 
     return process_request
+
+
+class Door(ServerConnection):
+    """A connection that also answers what is no GET, such as the SDK's plain HTTP requests.
+
+    `websockets` reads GET requests only and drops the others without a word, which a person then
+    sees as a network error.
+    """
+
+    _refused: bool | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the socket; the first ones say which kind of request it is."""
+        if self._refused is None:
+            method, _, rest = data.partition(b" ")
+            self._refused = method.isalpha() and method != b"GET"
+            if self._refused:
+                path = rest.partition(b" ")[0].decode("ascii", "replace")
+                name = method.decode("ascii", "replace")
+                answer = _upgrade_required() if _is_ours(path) else _not_found(name, path)
+                self.transport.write(answer.serialize())
+                # The rest of the request is still coming: closing now could lose the answer.
+                self.loop.call_later(0.5, self.transport.abort)
+        if not self._refused:
+            super().data_received(data)
+
+
+def _is_ours(target: str) -> bool:
+    return urlsplit(target).path.rstrip("/") == PATH
+
+
+def _not_found(method: str, target: str) -> Response:
+    message = f"Invalid URL ({method} {urlsplit(target).path}). This server has {PATH} only."
+    return _answer(404, "Not Found", message)
+
+
+def _upgrade_required() -> Response:
+    return _answer(
+        426,
+        "Upgrade Required",
+        f"{PATH} speaks WebSocket only: connect to it with a WebSocket client.",
+        code="upgrade_required",
+        Upgrade="websocket",
+        Connection="Upgrade, close",
+    )
 
 
 def _authorized(headers: Headers, api_key: str) -> bool:

@@ -49,6 +49,7 @@ async def listen(
             handle,
             host,
             port,
+            create_connection=handshake.Door,
             process_request=handshake.process(api_key),
             server_header=None,
             max_size=service.options.max_message_bytes,

@@ -158,6 +158,8 @@ class Steering:
             if steer.pending_sent:
                 continue
             steer.pending_sent = True
+            if not steer.acknowledged:
+                self._acknowledge(steer)
             self._connection.account.update(steer.entry, fate="pending")
             self._connection.emit(
                 record,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 
+import openai
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
@@ -33,6 +35,30 @@ def test_other_paths(simulate, path):
     assert headers["Content-Type"] == "application/json"
     assert body["error"]["type"] == "invalid_request_error"
     assert path.rstrip("/") in body["error"]["message"]
+
+
+def test_plain_http_requests(simulate):
+    """What a stock client gets that does not know about WebSocket mode."""
+    simulator = simulate()
+    with openai.OpenAI(base_url=simulator.base_url, api_key="k", max_retries=0) as client:
+        with pytest.raises(openai.APIStatusError) as caught:
+            client.responses.create(model="gpt-6-astra", input="x" * 200_000)
+        assert caught.value.status_code == 426
+        assert "WebSocket" in caught.value.message
+        with pytest.raises(openai.NotFoundError, match="POST /v1/chat/completions"):
+            client.chat.completions.create(model="gpt-6-astra", messages=[])
+        with pytest.raises(openai.NotFoundError, match="GET /v1/models"):
+            client.models.list()
+        with pytest.raises(openai.NotFoundError, match="DELETE /v1/files/f"):
+            client.files.delete("f")
+
+
+def test_noise_is_borne(simulate):
+    simulator = simulate()
+    for noise in (b"", b"\r\n\r\n", b"\x16\x03\x01\x02", b"GET", b"GET / HTTP/9\r\n\r\n", b"FOO"):
+        with socket.create_connection(("127.0.0.1", simulator.port), timeout=5) as line:
+            line.sendall(noise)
+    assert get(simulator, "/")[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/", "/v1/responses?a=b"])

@@ -12,7 +12,7 @@ __all__ = ["answer", "heard", "place_in", "quote"]
 
 _LONGEST = 240
 _PLACE = re.compile(
-    r"\b(?:in|to|for|at)\s+((?:[A-ZÀ-Þ][\w'\u2019-]*)(?:\s+[A-ZÀ-Þ][\w'\u2019-]*)*)"
+    r"\b(?:in|to|for|at)\s+(?!Celsius|Fahrenheit)((?:[A-ZÀ-Þ][\w'\u2019-]*)(?:\s+[A-ZÀ-Þ][\w'\u2019-]*)*)"
 )
 
 
