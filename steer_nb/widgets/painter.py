@@ -9,6 +9,7 @@ safe and cheap on the I/O thread. `print`, `display` and `DisplayHandle.update` 
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 import uuid
@@ -62,9 +63,13 @@ class Picture:
         self._lock = threading.Lock()
 
     def show(self, bundle: dict[str, Any]) -> None:
-        """Show `bundle` (content by MIME type) in the running cell."""
+        """Show `bundle` (content by MIME type) in the running cell; in a script, write its text."""
+        from IPython import get_ipython
         from IPython.display import display
 
+        if get_ipython() is None:
+            sys.stdout.write(f"{bundle['text/plain']}\n")
+            return
         self._kernel = find_kernel()
         if self._kernel is not None:
             self._parent = _running_cell(self._kernel)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as w
 
+from steer_nb.client import Steer
 from steer_nb.errors import SteerError
 from steer_nb.widgets.controls import button, control, line, static, styled, view_bundle
 from steer_nb.widgets.painter import Picture
@@ -109,10 +110,13 @@ class SayBox:
             sent = self._lane.send(text)
         except SteerError as error:
             self._say(str(error), "snb-bad")
+        except BaseException:
+            self._say("Not sent: something went wrong here; see the kernel's log.", "snb-bad")
+            raise
         else:
-            steered = hasattr(sent, "successor_id")
             if self.text.value == text:
                 self.text.value = ""
+            steered = isinstance(sent, Steer)
             self._say("Sent as a steer." if steered else "Sent as the next turn.", "snb-hint")
         finally:
             self.button.disabled = False

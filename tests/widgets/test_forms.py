@@ -548,7 +548,8 @@ def test_every_control_has_a_name(seven: tuple[Session, Lane]) -> None:
     for widget in everything(only(seven[0]).widget):
         if isinstance(widget, (w.Box, w.HTML)):
             continue
-        name = widget.tooltip or getattr(widget, "description", "")
+        hint = "tooltip" if widget.has_trait("tooltip") else "description_tooltip"
+        name = getattr(widget, hint) or getattr(widget, "description", "")
         assert name, type(widget)
 
 
