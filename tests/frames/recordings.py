@@ -36,3 +36,18 @@ def recording(name: str) -> Trace:
             raw = row["raw"] if "raw" in row else json.dumps(row["frame"])
             trace.append(Entry(seq, START + t, t, row["dir"], 1, raw=raw))
     return trace
+
+
+STREAMS = {
+    path.name.removesuffix(".chunks.txt"): path
+    for path in sorted((FOLDER.parent / "vercel-ai").rglob("*.chunks.txt"))
+}
+
+
+def stream(name: str) -> Trace:
+    """Read a recording of one stream: an event a line, without times."""
+    if name not in STREAMS:
+        pytest.skip(f"no recordings beside the checkout ({FOLDER.parent / 'vercel-ai'})")
+    lines = [line for line in STREAMS[name].read_text("utf-8").split("\n") if line.strip()]
+    entries = [Entry(seq, None, None, "in", 1, raw=line) for seq, line in enumerate(lines)]
+    return Trace(Header(SCHEMA, "cd" * 16, source="jsonl"), entries)
