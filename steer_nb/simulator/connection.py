@@ -29,8 +29,8 @@ __all__ = ["Connection"]
 
 logger = logging.getLogger("steer_nb.simulator")
 
-HIGH_WATER = 256
-"""Messages that may wait to be written before scripts have to wait for a slow reader."""
+HIGH_WATER = 256 * 1024
+"""Characters that may wait to be written before scripts have to wait for a slow reader."""
 
 
 class Connection:
@@ -53,6 +53,7 @@ class Connection:
         self.engine = Engine(self)
         self._socket = socket
         self._outbox: deque[str] = deque()
+        self._waiting = 0
         self._more = asyncio.Event()
         self._less = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -78,7 +79,7 @@ class Connection:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self.steering.lose()
-            self.account.update(entry, state="closed", code=self._socket.close_code)
+            self.account.update(entry, state="closed", code=self._socket.protocol.close_code)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something for as long as the connection lasts."""
@@ -119,6 +120,7 @@ class Connection:
                 # half a surrogate pair came in and is quoted: only its escape can travel
                 text = json.dumps(event, separators=(",", ":"))
         self._outbox.append(text)
+        self._waiting += len(text)
         self._more.set()
 
     def emit(self, record: Record, type: str, **fields: Any) -> None:  # noqa: A002 - the wire's word
@@ -131,7 +133,7 @@ class Connection:
 
     async def room(self) -> None:
         """Wait while too much is in line."""
-        while len(self._outbox) > HIGH_WATER:
+        while self._waiting > HIGH_WATER:
             self._less.clear()
             await self._less.wait()
 
@@ -145,7 +147,7 @@ class Connection:
         while True:
             while self._outbox:
                 await self._socket.send(self._outbox[0])
-                self._outbox.popleft()
+                self._waiting -= len(self._outbox.popleft())
                 self._less.set()
             self._more.clear()
             await self._more.wait()

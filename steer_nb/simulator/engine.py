@@ -8,17 +8,18 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator import steps
-from steer_nb.simulator.chain import Record
 from steer_nb.simulator.envelope import response_object, usage_of
+from steer_nb.simulator.intake import record_of_create, record_of_successor
 from steer_nb.simulator.lane import Create
-from steer_nb.simulator.refusals import Refusal, not_found
+from steer_nb.simulator.refusals import Refusal
 from steer_nb.simulator.requests import check_create, to_items
-from steer_nb.simulator.required import calls_in, match_results
+from steer_nb.simulator.required import calls_in
 from steer_nb.simulator.turn import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from steer_nb.simulator.chain import Record
     from steer_nb.simulator.connection import Connection
     from steer_nb.simulator.lane import Lane, Successor
     from steer_nb.simulator.pace import Pace
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 logger = logging.getLogger("steer_nb.simulator")
-
-# What a request says for itself alone; everything else is inherited by an automatic successor.
-_OWN = frozenset({"type", "input", "previous_response_id", "stream_id", "generate", "stream"})
 
 
 class Engine:
@@ -45,18 +43,15 @@ class Engine:
         if isinstance(job, Create):
             await self._create(lane, job)
         else:
-            await self._succeed(lane, job.parent)
+            await self._succeed(job.parent)
 
     # Explicit creates
 
     async def _create(self, lane: Lane, job: Create) -> None:
-        body = job.body
-        previous = body.get("previous_response_id")
         try:
-            check_create(body, self._options)
-            parent = self._parent(lane, previous)
-            items = to_items(body.get("input"))
-            record = self._record(lane, body, parent, items)
+            check_create(job.body, self._options)
+            items = to_items(job.body.get("input"))
+            record = record_of_create(lane, job.body, items)
             script, first = self._open(record, items)
         except Refusal as refusal:
             self._refuse(lane, job, refusal)
@@ -67,54 +62,6 @@ class Engine:
         else:
             await self._play(record, script, first)
         self._account.update(job.entry, state=record.status)
-
-    def _parent(self, lane: Lane, response_id: str | None) -> Record | None:
-        if response_id is None:
-            return None
-        parent = self._connection.find(response_id)
-        if parent is None:
-            raise not_found(response_id)
-        own = parent.connection is self._connection
-        if (
-            own
-            and parent.queued
-            and parent.lane is not lane
-            and self._options.wrong_lane == "error"
-        ):
-            msg = (
-                f"Response '{response_id}' has steering input that waits for its results: "
-                "continue it on its own lane."
-            )
-            raise Refusal(msg, param="stream_id")
-        return parent
-
-    def _record(
-        self, lane: Lane, body: dict[str, Any], parent: Record | None, items: list[dict[str, Any]]
-    ) -> Record:
-        warm = body.get("generate") is False or bool(
-            (body.get("prompt_cache_options") or {}).get("prewarm")
-        )
-        carried = {} if parent is None else parent.open_calls
-        results, still_open = match_results(
-            items,
-            carried,
-            must_answer=not warm,
-            async_blocks=self._options.async_calls == "block",
-        )
-        settings = {name: value for name, value in body.items() if name not in _OWN}
-        if settings.get("model") is None:
-            settings["model"] = self._options.default_model
-        record = self._new(lane, settings, parent, "warmup" if warm else "create")
-        answerable = {**carried, **calls_in(items)}
-        record.results = results
-        record.answered = {key: answerable[key] for key in results}
-        record.carried = still_open
-        if parent is not None and not warm and parent.lane is lane and not parent.successor_due:
-            # 5.4, rule 8: queued steering input goes in front, in the order of submission
-            record.applied = list(parent.queued)
-        steered = [message for steer in record.applied for message in steer.messages]
-        record.given = [*steered, *items]
-        return record
 
     def _refuse(self, lane: Lane, job: Create, refusal: Refusal) -> None:
         previous = job.body.get("previous_response_id")
@@ -137,11 +84,8 @@ class Engine:
 
     # Automatic successors
 
-    async def _succeed(self, lane: Lane, parent: Record) -> None:
-        record = self._new(lane, dict(parent.settings), parent, "successor")
-        record.applied = list(parent.queued)
-        record.given = [message for steer in record.applied for message in steer.messages]
-        record.carried = parent.open_calls
+    async def _succeed(self, parent: Record) -> None:
+        record = record_of_successor(parent)
         try:
             script, first = self._open(record, [])
         except Refusal as refusal:
@@ -150,25 +94,6 @@ class Engine:
         await self._play(record, script, first)
 
     # Every response
-
-    def _new(
-        self, lane: Lane, settings: dict[str, Any], parent: Record | None, origin: str
-    ) -> Record:
-        connection = self._connection
-        place = "" if lane.stream_id is None else lane.stream_id
-        index = lane.next_index()
-        return Record(
-            id=connection.ids.make("resp", connection.number, place, index),
-            lane=lane,
-            settings=settings,
-            parent=parent,
-            given=[],
-            created_at=connection.service.stamp(index),
-            seed=str(connection.ids.seed),
-            origin=origin,
-            cached=parent is not None
-            and any(one.cached is parent for one in connection.lanes.values()),
-        )
 
     def _open(
         self, record: Record, items: list[dict[str, Any]]
@@ -299,6 +224,7 @@ class Engine:
                 return True
             case steps.ErrorEvent(code, message, status, kind):
                 record.status = "failed"
+                self._note_end(record, "error", code)
                 refusal = Refusal(message, code=code, status=status, type=kind)
                 connection.write(refusal.event(record.lane.stream_id))
                 return True
@@ -334,15 +260,18 @@ class Engine:
         connection.emit(record, f"response.{status}", response=final)
         if self._options.done_event:
             connection.emit(record, "response.done", response=final)
+        self._note_end(record, status, reason)
+        connection.steering.settle(record)
+
+    def _note_end(self, record: Record, status: str, reason: str | None) -> None:
         self._account.add(
             "response",
-            connection=connection.number,
+            connection=self._connection.number,
             lane=record.lane.stream_id,
             response_id=record.id,
             status=status,
             reason=reason,
         )
-        connection.steering.settle(record)
 
 
 def _next(script: Iterator[Step]) -> Step | Exception | None:

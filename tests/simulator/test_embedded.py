@@ -42,7 +42,7 @@ async def test_stop_closes_connections_with_1001():
         await line.until("response.created")
         await asyncio.to_thread(simulator.stop)
         await line.socket.wait_closed()
-        assert line.socket.close_code == 1001
+        assert line.socket.protocol.close_code == 1001
 
 
 async def test_starts_again_and_remembers():

@@ -128,7 +128,7 @@ async def test_too_large_messages_close(simulate):
     async with wire(simulate(max_message_bytes=1000)) as line:
         await line.create("x" * 2000)
         await line.socket.wait_closed()
-        assert line.socket.close_code == 1009
+        assert line.socket.protocol.close_code == 1009
 
 
 async def test_query_and_beta_headers_are_borne(simulate):

@@ -110,7 +110,7 @@ async def test_age_limit(simulate):
             },
         }
         await line.socket.wait_closed()
-        assert line.socket.close_code == 1001
+        assert line.socket.protocol.close_code == 1001
 
 
 async def test_age_limit_that_leaves_the_socket_open(simulate):
@@ -286,7 +286,7 @@ async def test_slow_reader_makes_scripts_wait(simulate):
             yield Say("x" * 1_000_000)
 
     simulator = simulate(flood)
-    async with wire(simulator, max_queue=1) as line:
+    async with wire(simulator, max_queue=1, compression=None) as line:
         for n in range(2):
             await line.create(stream_id=f"l{n}")
         await asyncio.sleep(0.5)

@@ -175,7 +175,7 @@ async def test_failures_reach_every_kind(simulate):
             await line.create(f"Please show {name}", stream_id="a")
             if name == "disconnect":
                 await line.socket.wait_closed()
-                reached[name] = str(line.socket.close_code)
+                reached[name] = str(line.socket.protocol.close_code)
                 continue
             event = await line.recv()
             if event["type"] == "error":
@@ -264,7 +264,10 @@ async def test_disconnect_mid_response(simulate):
         await line.create()
         await line.until("response.output_item.done")
         await line.socket.wait_closed()
-        assert (line.socket.close_code, line.socket.close_reason) == (1012, "restart")
+        assert (line.socket.protocol.close_code, line.socket.protocol.close_reason) == (
+            1012,
+            "restart",
+        )
 
 
 # Finding and loading

@@ -109,7 +109,7 @@ class Wire:
 async def wire(simulator: Any, **options: Any) -> AsyncIterator[Wire]:
     options.setdefault("max_size", None)
     # A client that stopped reading cannot read the close frame either, and closing would take long.
-    options.setdefault("max_queue", None)
+    options.setdefault("max_queue", 2**20)
     async with connect(simulator.url, **options) as socket:
         yield Wire(socket)
 

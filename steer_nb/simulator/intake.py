@@ -1,0 +1,104 @@
+"""From a request to the response that will answer it: what it continues, carries and inherits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.simulator.chain import Record
+from steer_nb.simulator.refusals import Refusal, not_found
+from steer_nb.simulator.required import calls_in, match_results
+
+if TYPE_CHECKING:
+    from steer_nb.simulator.lane import Lane
+
+__all__ = ["record_of_create", "record_of_successor"]
+
+# What a request says for itself alone; everything else is inherited by an automatic successor.
+_OWN = frozenset({"type", "input", "previous_response_id", "stream_id", "generate", "stream"})
+
+
+def record_of_create(lane: Lane, body: dict[str, Any], items: list[dict[str, Any]]) -> Record:
+    """Make the response to an explicit create.
+
+    Parameters
+    ----------
+    lane : Lane
+        Where it runs.
+    body : dict
+        The request, its fields checked.
+    items : list of dict
+        Its input, as items.
+
+    Raises
+    ------
+    Refusal
+        What it continues is unknown or belongs to another lane, or its results do not match the
+        calls.
+    """
+    options = lane.connection.options
+    parent = _parent(lane, body.get("previous_response_id"))
+    # 2.2: prewarm is a warm-up by another name
+    warm = body.get("generate") is False or bool(
+        (body.get("prompt_cache_options") or {}).get("prewarm")
+    )
+    carried = {} if parent is None else parent.open_calls
+    results, still_open = match_results(
+        items, carried, must_answer=not warm, async_blocks=options.async_calls == "block"
+    )
+    settings = {name: value for name, value in body.items() if name not in _OWN}
+    if settings.get("model") is None:
+        settings["model"] = options.default_model
+    record = _new(lane, settings, parent, "warmup" if warm else "create")
+    answerable = {**carried, **calls_in(items)}
+    record.results = results
+    record.answered = {key: answerable[key] for key in results}
+    record.carried = still_open
+    if parent is not None and not warm and parent.lane is lane and not parent.successor_due:
+        # 5.4, rule 8: queued steering input goes in front, in the order of submission
+        record.applied = list(parent.queued)
+    steered = [message for steer in record.applied for message in steer.messages]
+    record.given = [*steered, *items]
+    return record
+
+
+def record_of_successor(parent: Record) -> Record:
+    """Make the automatic successor of a response: its settings, its queued input (5.4, rule 6)."""
+    record = _new(parent.lane, dict(parent.settings), parent, "successor")
+    record.applied = list(parent.queued)
+    record.given = [message for steer in record.applied for message in steer.messages]
+    record.carried = parent.open_calls
+    return record
+
+
+def _parent(lane: Lane, response_id: str | None) -> Record | None:
+    if response_id is None:
+        return None
+    parent = lane.connection.find(response_id)
+    if parent is None:
+        raise not_found(response_id)
+    waits = bool(parent.queued) and not parent.successor_due
+    elsewhere = parent.connection is lane.connection and parent.lane is not lane
+    if waits and elsewhere and lane.connection.options.wrong_lane == "error":
+        msg = (
+            f"Response '{response_id}' has steering input that waits for its results: "
+            "continue it on its own lane."
+        )
+        raise Refusal(msg, param="stream_id")
+    return parent
+
+
+def _new(lane: Lane, settings: dict[str, Any], parent: Record | None, origin: str) -> Record:
+    connection = lane.connection
+    index = lane.next_index()
+    return Record(
+        id=connection.ids.make("resp", connection.number, lane.stream_id or "", index),
+        lane=lane,
+        settings=settings,
+        parent=parent,
+        given=[],
+        created_at=connection.service.stamp(index),
+        seed=str(connection.ids.seed),
+        origin=origin,
+        cached=parent is not None
+        and any(one.cached is parent for one in connection.lanes.values()),
+    )

@@ -1,0 +1,200 @@
+"""Every answer to the questions that the documents leave open (5.8) can be had."""
+
+from __future__ import annotations
+
+import pytest
+
+from steer_nb.simulator import AwaitSteer, CallFunction, FailSuccessor, Say, scenario
+from tests.simulator.scripts import fails, limited, started, waits
+from tests.support.simulated import answer, calls_of, text_of, wire
+
+
+async def test_a_waiting_parent_may_refuse(simulate):
+    async with wire(simulate("weather", steer_waiting="refuse")) as line:
+        ended = await line.ask("Weather in Porto?")
+        await line.steer(ended["id"])
+        assert (await line.recv())["error"]["code"] == "response_already_completed"
+
+
+async def test_b_completed_parent_may_accept(simulate):
+    async with wire(simulate("planner", steer_completed="accept")) as line:
+        ended = await line.ask("Plan Rome.")
+        await line.steer(ended["id"], "Shorter.")
+        assert (await line.recv())["type"] == "response.steer.accepted"
+        successor = await line.end()
+        assert successor["previous_response_id"] == ended["id"]
+        assert "“Shorter.”" in text_of(successor)
+        await line.steer(ended["id"], "Again.")
+        assert (await line.recv())["error"]["code"] == "response_already_completed"
+
+
+@pytest.mark.parametrize("answer_", ["successor", "fail"])
+async def test_c_limited_parent(simulate, answer_):
+    async with wire(simulate(limited, steer_limited=answer_)) as line:
+        await line.steer(await started(line), "Go on.")
+        assert (await line.end())["incomplete_details"] == {"reason": "max_output_tokens"}
+        if answer_ == "successor":
+            assert text_of(await line.end()) == "Heard: Go on."
+        else:
+            failed = await line.recv()
+            assert failed["error"]["code"] == "successor_creation_failed"
+
+
+@pytest.mark.parametrize("answer_", ["fail", "successor"])
+async def test_d_failed_parent(simulate, answer_):
+    async with wire(simulate(fails, steer_failed=answer_)) as line:
+        parent = await started(line)
+        await line.steer(parent, "One.")
+        await line.until("response.steer.accepted")
+        ended = await line.end()
+        assert ended["status"] == "failed"
+        assert ended["error"]["code"] == "server_error"
+        if answer_ == "successor":
+            assert text_of(await line.end()) == "Heard: One."
+        else:
+            failed = await line.recv()
+            assert failed["error"]["code"] == "successor_creation_failed"
+            assert failed["steer"]["id"]
+
+
+@pytest.mark.parametrize("order", ["first", "tail"])
+async def test_e_successor_and_a_queued_create(simulate, order):
+    async with wire(simulate(waits, successor_order=order)) as line:
+        parent = await started(line)
+        await line.create("Unrelated.", generate=False)
+        await line.steer(parent, "Now.")
+        await line.end()
+        one = (await line.until("response.created"))["response"]["previous_response_id"]
+        two = (await line.until("response.created"))["response"]["previous_response_id"]
+        assert [one, two] == ([parent, None] if order == "first" else [None, parent])
+        await line.end()
+
+
+@pytest.mark.parametrize("answer_", ["keep", "fail"])
+async def test_g_continuation_without_results(simulate, answer_):
+    async with wire(simulate("weather", missing_output=answer_)) as line:
+        ended = await line.ask("Weather in Porto?")
+        (call,) = calls_of(ended)
+        await line.steer(ended["id"], "In Celsius.")
+        await line.until("response.steer.pending")
+        await line.create("Never mind.", previous_response_id=ended["id"])
+        error = await line.recv()
+        message = f"No tool output found for function call {call['call_id']}."
+        assert error["error"]["message"] == message
+        if answer_ == "fail":
+            failed = await line.recv()
+            assert failed["error"]["code"] == "successor_creation_failed"
+            return
+        text = text_of(await line.ask([answer(call)], previous_response_id=ended["id"]))
+        assert "“In Celsius.”" in text
+        assert len(line.of("response.steer.pending")) == 1
+
+
+async def test_g_stranded_steers_fail(simulate):
+    """With store false the refused create evicts the parent: nothing can continue it."""
+    async with wire(simulate("weather")) as line:
+        ended = await line.ask("Weather in Porto?", store=False)
+        await line.steer(ended["id"], "In Celsius.")
+        await line.until("response.steer.pending")
+        await line.create("Never mind.", previous_response_id=ended["id"], store=False)
+        assert (await line.recv())["type"] == "error"
+        failed = await line.recv()
+        assert failed["error"]["code"] == "successor_creation_failed"
+        await line.create([answer(calls_of(ended)[0])], previous_response_id=ended["id"])
+        assert (await line.recv())["error"]["code"] == "previous_response_not_found"
+
+
+@pytest.mark.parametrize("answer_", ["error", "fork"])
+async def test_h_continuation_on_another_lane(simulate, answer_):
+    async with wire(simulate("weather", wrong_lane=answer_)) as line:
+        ended = await line.ask("Weather in Porto?", stream_id="a")
+        (call,) = calls_of(ended)
+        await line.steer(ended["id"], "In Celsius.")
+        await line.until("response.steer.pending")
+        await line.create([answer(call)], previous_response_id=ended["id"], stream_id="b")
+        if answer_ == "error":
+            error = await line.recv()
+            assert error["error"]["param"] == "stream_id"
+            assert error["stream_id"] == "b"
+        else:
+            assert "Celsius" not in text_of(await line.end())
+        await line.create([answer(call)], previous_response_id=ended["id"], stream_id="a")
+        assert "“In Celsius.”" in text_of(await line.end())
+
+
+async def test_j_acknowledged_after_the_terminal(simulate):
+    async with wire(simulate(waits, acknowledge="after_terminal")) as line:
+        await line.steer(await started(line))
+        await line.end()
+        assert (await line.recv())["type"] == "response.steer.accepted"
+        assert (await line.recv())["type"] == "response.created"
+        await line.end()
+
+
+async def test_j_committed_before_it_is_acknowledged(simulate):
+    async with wire(simulate(waits, acknowledge="after_successor")) as line:
+        await line.steer(await started(line))
+        await line.end()
+        assert (await line.recv())["type"] == "response.created"
+        assert (await line.recv())["type"] == "response.steer.accepted"
+        await line.end()
+
+
+async def test_accepted_before_it_fails_even_when_acknowledged_late(simulate):
+    @scenario("refuse", "Its successor fails.")
+    def refuses(turn):
+        yield FailSuccessor()
+        yield Say("Only.")
+        yield AwaitSteer(5)
+
+    async with wire(simulate(refuses, acknowledge="after_successor")) as line:
+        await line.steer(await started(line))
+        await line.end()
+        assert (await line.recv())["type"] == "response.steer.accepted"
+        assert (await line.recv())["type"] == "response.steer.failed"
+
+
+async def test_cut_between_calls(simulate):
+    @scenario("two", "Two calls with a pause between.")
+    def two(turn):
+        yield CallFunction("one")
+        yield AwaitSteer(5)
+        yield CallFunction("two")
+
+    for option, n_calls in ((False, 2), (True, 1)):
+        async with wire(simulate(two, cut_between_calls=option)) as line:
+            await line.steer(await started(line))
+            ended = await line.end()
+            assert ended["status"] == "completed"
+            assert len(calls_of(ended)) == n_calls
+            pending = await line.recv()
+            assert len(pending["required_input"]) == n_calls
+
+
+@pytest.mark.parametrize("async_calls", ["free", "block"])
+async def test_asynchronous_calls(simulate, async_calls):
+    @scenario("async", "Calls without waiting.")
+    def calls(turn):
+        if turn.results:
+            yield Say("Got " + " ".join(r.text for r in turn.results.values()))
+        elif turn.steers or turn.said:
+            yield Say("Still waiting.")
+        else:
+            yield CallFunction("slow_report", asynchronous=True)
+            yield Say("Meanwhile.")
+            yield AwaitSteer(5)
+
+    async with wire(simulate(calls, async_calls=async_calls)) as line:
+        parent = await started(line)
+        await line.steer(parent, "Anything?")
+        ended = await line.end()
+        (call,) = calls_of(ended)
+        assert call["async"] is True
+        if async_calls == "block":
+            pending = await line.recv()
+            assert pending["required_input"][0]["call_id"] == call["call_id"]
+            return
+        successor = await line.end()
+        assert text_of(successor) == "Still waiting."
+        late = await line.ask([answer(call)], previous_response_id=successor["id"])
+        assert text_of(late) == "Got 18 °C and dry"
