@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import InvalidInput, TraceError
 from steer_nb.ledger import rules
-from steer_nb.ledger.required import active_continuation
 from steer_nb.wire import cancelled_fields, fill_stub
 
 if TYPE_CHECKING:
@@ -21,10 +20,9 @@ __all__ = ["Answers", "askable"]
 
 def askable(lane: LaneState) -> list[RequiredInputState]:
     """Required input of a lane that can still take a value, while its parent runs too."""
-    parent = lane.tip
-    if parent is None or active_continuation(parent) is not None:
-        return []
-    return parent.waiting_for
+    running = lane.current
+    parent = running if running is not None else rules.parent_waiting(lane)
+    return [] if parent is None else parent.waiting_for
 
 
 class Answers:

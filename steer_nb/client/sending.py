@@ -163,7 +163,7 @@ class Sender:
         unanswered = [stub.key for stub in rules.unanswered(parent)]
         reason = rules.may_continue(parent)
         if reason is not None:
-            if unanswered and not parent.is_live:
+            if unanswered and rules.parent_waiting(parent.lane) is parent:
                 msg = f"{_on(lane, reason)} Fill them, or answer all as cancelled."
                 raise RequiredInputOpen(msg, keys=tuple(unanswered))
             raise NothingToContinue(_on(lane, reason))

@@ -50,7 +50,14 @@ def parent_waiting(lane: LaneState) -> ResponseState | None:
     response = lane.tip
     if response is None or response.is_live or active_continuation(response) is not None:
         return None
+    if _cut_short(response):
+        return None
     return response if response.waiting_for else None
+
+
+def _cut_short(response: ResponseState) -> bool:
+    """Whether it ended for a steer whose successor is due: nobody has to answer its calls."""
+    return response.incomplete_reason == "steered" and turn_open(response)
 
 
 def lane_word(lane: LaneState) -> LaneWord:
@@ -172,6 +179,8 @@ def may_continue(response: ResponseState) -> str | None:
         )
     if not response.required:
         return f"{response.id} asks for nothing."
+    if _cut_short(response):
+        return f"{response.id} was cut short for a steer, and its successor comes by itself."
     if response.successor is not None:
         return f"{response.id} was already continued by {response.successor.id}."
     open_keys = [s.key for s in unanswered(response)]

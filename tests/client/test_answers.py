@@ -323,6 +323,12 @@ def test_the_calls_of_a_steered_response_are_set_aside_by_its_successor(stage, l
     lane.steer("no tools, please")
     stage.expect()
     stage.send(accepted("s_1", "resp_1"), steered("resp_1", function_call("call_1"), lane="a"))
+    session = lane.session
+    session.until(lambda g: True if g.lanes["a"].current is None else None, 10, str)
+    assert lane.state == "queued"
+    assert lane.required_input == ()
+    with pytest.raises(errors.NothingToContinue, match="successor comes by itself"):
+        lane.send_continuation()
     stage.send(created("resp_2", "resp_1", "a"), ended("resp_2", lane="a"))
     assert lane.wait(10) == "idle"
     assert lane.required_input == ()
