@@ -89,7 +89,7 @@ def call_head(call: Mapping[str, Any], key: str = "", more: str = "") -> str:
         hint = hint.removesuffix(clip(identifier, 80)) + short_id(identifier)
     whole = f' title="{esc_strict(clip(identifier, 256))}"' if identifier else ""
     return (
-        f'<div class="snb-calltop" dir="auto"><b>{esc_strict(call_title(call))}</b>'
+        f'<div class="snb-calltop"><b><bdi>{esc_strict(call_title(call))}</bdi></b>'
         f"<span{whole}>{esc_strict(hint)}{more}</span></div>"
     )
 

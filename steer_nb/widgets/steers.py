@@ -25,11 +25,10 @@ def steer_line(steer: SteerState) -> str:
         sent 3.10 s → accepted 3.14 s → committed 4.02 s · 38 chunks were still written in between
     """
     text = input_text(steer.input)
-    said = (
-        esc(clip(text, _TEXT_CAP))
-        if text
-        else '<span class="snb-soft">(its text was not recorded)</span>'
-    )
+    said = '<span class="snb-soft">(its text was not recorded)</span>'
+    if text:
+        # A direction of its own: the words before it are English.
+        said = f"<bdi>{esc(clip(text, _TEXT_CAP))}</bdi>"
     steps = steer_trail(steer)
     last = len(steps) - 1
     drawn = []
@@ -43,7 +42,7 @@ def steer_line(steer: SteerState) -> str:
     note = _note(steer)
     trail = ' <span aria-hidden="true">→</span> '.join(drawn)
     return (
-        f'<div class="snb-steer" dir="auto"><b>You steered:</b> {said}'
+        f'<div class="snb-steer"><b>You steered:</b> {said}'
         f'<div class="snb-trail" dir="ltr">{trail}{esc(note)}</div></div>'
     )
 

@@ -109,7 +109,8 @@ white-space:nowrap}}
 .steer-nb.steer-nb .snb-board td.snb-num{{white-space:nowrap}}
 .steer-nb.steer-nb .snb-board tbody tr:last-child>*{{border-bottom:0}}
 .steer-nb.snb-widget,.snb-forms{{overflow:visible}}
-.snb-forms>.steer-nb+.steer-nb{{margin-top:12px}}
+.snb-forms{{gap:12px}}
+.steer-nb .snb-static:has(>.widget-html-content:empty){{display:none}}
 .steer-nb.snb-form{{border:1px solid var(--snb-line);border-radius:8px;background:var(--snb-bg);
 overflow:hidden;margin:2px 0}}
 .steer-nb .snb-static,.steer-nb .snb-static .widget-html-content{{margin:0;line-height:1.5;

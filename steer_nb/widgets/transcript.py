@@ -124,9 +124,11 @@ def _ask(request: RequestState, trail: str = "") -> str:
     answers = count(len(request.answers), "answer") if request.answers else ""
     if not text and not answers and not trail:
         return ""
-    said = esc(clip(text, _ASK_CAP)) if text else f'<span class="snb-soft">{answers}</span>'
+    said = f'<span class="snb-soft">{answers}</span>'
+    if text:
+        said = f"<bdi>{esc(clip(text, _ASK_CAP))}</bdi>"
     label = "You:" if text else "You sent"
-    return f'<div class="snb-ask" dir="auto"><b>{label}</b> {said}{trail}</div>'
+    return f'<div class="snb-ask"><b>{label}</b> {said}{trail}</div>'
 
 
 def response_blocks(
@@ -161,7 +163,7 @@ def _ending(response: ResponseState) -> str:
     if response.status in ("failed", "error"):
         code = esc_strict(clip(response.error_code or response.status, 120))
         message = esc(clip(response.error_message or "the service gave no reason", 2000))
-        return f'<div class="snb-error" dir="auto"><b>Failed:</b> {code}: {message}</div>'
+        return f'<div class="snb-error"><b>Failed:</b> {code}: <bdi>{message}</bdi></div>'
     if response.status == "cancelled":
         return '<p class="snb-note">The service cancelled this response.</p>'
     if response.status == "incomplete" and response.incomplete_reason != "steered":
@@ -231,7 +233,7 @@ def _message(item: ItemState, cap: int) -> tuple[str, int]:
         text, refusal = _whole_content(item.data, cap)
     html = paragraphs(text)
     if refusal:
-        html += f'<div class="snb-refusal" dir="auto"><b>Refused:</b> {esc(refusal)}</div>'
+        html += f'<div class="snb-refusal"><b>Refused:</b> <bdi>{esc(refusal)}</bdi></div>'
     return html, hidden + unsaid
 
 

@@ -29,7 +29,7 @@ HOSTILE = {
     "template": "{{constructor.constructor('x')()}} ${1} %s %(a)s",
 }
 ALLOWED = {
-    "style", "div", "span", "b", "p", "details", "summary", "i", "code", "ins", "del",
+    "style", "div", "span", "bdi", "b", "p", "details", "summary", "i", "code", "ins", "del",
     "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
 ATTRIBUTES = {
