@@ -1,0 +1,66 @@
+"""Take the README's pictures anew, light and dark, from a real JupyterLab page.
+
+    python -m tests.widgets.screenshots
+
+Not a test: run it when the look has changed, and look at what it wrote.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from tests.widgets.lab import notebook_page, run_cell, serve
+
+IMAGES = Path(__file__).parents[2] / "notebooks" / "images"
+
+CELLS = [
+    "%load_ext steer_nb\n%steer connect --simulate planner\n%steer open planner",
+    "%%steer planner\nPlan a two-day trip to Lisbon.",
+    "%steer send planner Keep it under 300 euros.",
+    "def get_weather(city: str) -> str:\n    return f'18 °C and sunny in {city}'\n\n"
+    "%steer open trip --tools get_weather",
+    "%%steer trip\nWhat will the weather be in Lisbon?",
+    "%steer pending",
+    "steers = %steer frame steers\n"
+    'steers[["input_text", "state", "ack_latency_s", "commit_latency_s", "deltas_after_send"]]',
+]
+
+TIDY = """
+.jp-Toolbar, .jp-Cell-inputHeader, .lm-TabBar, .jp-SideBar, #jp-top-panel, #jp-bottom-panel,
+#jp-main-statusbar, .jp-Notebook-footer { display: none !important; }
+"""
+
+
+def take(*, dark: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with serve(folder, dark=dark) as address, notebook_page(address, folder, CELLS) as page:
+            page.set_viewport_size({"width": 1000, "height": 1900})
+            page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+            run_cell(page, 0)
+            page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for()
+            run_cell(page, 1)
+            page.get_by_text("Here is a plan for Lisbon").first.wait_for(timeout=20_000)
+            run_cell(page, 2)
+            page.locator(".jp-OutputArea").get_by_text("committed").first.wait_for(timeout=20_000)
+            page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for(timeout=20_000)
+            run_cell(page, 3)
+            run_cell(page, 4)
+            page.locator(".jp-OutputArea").get_by_text("waits for you").first.wait_for()
+            run_cell(page, 5)
+            page.get_by_role("button", name="Run get_weather").first.click(timeout=20_000)
+            page.get_by_text("ran in").first.wait_for(timeout=20_000)
+            run_cell(page, 6)
+            page.get_by_text("deltas_after_send").last.wait_for(timeout=20_000)
+            page.add_style_tag(content=TIDY)
+            page.wait_for_timeout(700)
+            IMAGES.mkdir(exist_ok=True)
+            target = IMAGES / f"steered-lane-{'dark' if dark else 'light'}.png"
+            page.locator(".jp-Notebook").first.screenshot(path=target)
+            print(target)
+
+
+if __name__ == "__main__":
+    for dark in (False, True):
+        take(dark=dark)
