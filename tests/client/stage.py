@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from websockets.asyncio.server import serve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PATIENCE = 10.0
@@ -119,6 +120,18 @@ class Stage:
     def pause_reading(self) -> None:
         """Take nothing more from the network: the client's writes will pile up."""
         self._loop.call_soon_threadsafe(self._socket.transport.pause_reading)
+
+
+def when(session: Any, holds: Callable[[Any], Any]) -> None:
+    """Wait until something holds in the ledger; what is not there yet does not hold."""
+
+    def look(ledger: Any) -> bool | None:
+        try:
+            return True if holds(ledger) else None
+        except KeyError:
+            return None
+
+    session.until(look, PATIENCE, lambda: "What was waited for did not happen")
 
 
 # -- what a service says -------------------------------------------------------------------------

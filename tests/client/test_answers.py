@@ -18,6 +18,7 @@ from tests.client.stage import (
     function_call,
     pending,
     steered,
+    when,
 )
 
 
@@ -71,7 +72,7 @@ def test_it_is_there_as_soon_as_the_call_is_complete(stage, lane):
     stage.expect()
     stage.send(created("resp_1", lane="a"), done(function_call("call_1"), 0, "a"))
     session = lane.session
-    session.until(lambda ledger: True if ledger.responses["resp_1"].required else None, 10, str)
+    when(session, lambda ledger: ledger.responses["resp_1"].required)
     assert [asked.key for asked in lane.required_input] == ["call_1"]
     assert lane.fill("call_1", output="18").state == "filled"
     with pytest.raises(errors.NothingToContinue, match="still being written"):
@@ -225,7 +226,7 @@ def test_several_steers_on_one_parent_make_one_continuation(stage, lane):
     stage.send(pending("s_1", "resp_1", STUB), pending("s_2", "resp_1", STUB))
     assert lane.wait(10) == "waiting_input"
     session = lane.session
-    session.until(lambda g: True if g.steers["steer-3"].state == "pending" else None, 10, str)
+    when(session, lambda g: g.steers["steer-3"].state == "pending")
     assert len(lane.required_input) == 1
     lane.fill("call_1", output="18")
     lane.send_continuation()
@@ -248,7 +249,7 @@ def test_an_early_continuation_and_a_late_pending_ask_nothing_again(stage, lane)
     stage.expect()
     stage.send(pending("s_1", "resp_1", STUB))
     session = lane.session
-    session.until(lambda g: True if g.steers["steer-2"].state == "pending" else None, 10, str)
+    when(session, lambda g: g.steers["steer-2"].state == "pending")
     assert lane.required_input == ()
     with pytest.raises(errors.NothingToContinue):
         lane.send_continuation()
@@ -324,7 +325,7 @@ def test_the_calls_of_a_steered_response_are_set_aside_by_its_successor(stage, l
     stage.expect()
     stage.send(accepted("s_1", "resp_1"), steered("resp_1", function_call("call_1"), lane="a"))
     session = lane.session
-    session.until(lambda g: True if g.lanes["a"].current is None else None, 10, str)
+    when(session, lambda g: g.lanes["a"].current is None)
     assert lane.state == "queued"
     assert lane.required_input == ()
     with pytest.raises(errors.NothingToContinue, match="successor comes by itself"):
@@ -342,7 +343,7 @@ def test_unknown_kinds_can_be_filled_as_raw_fields(stage, lane):
     stage.expect()
     stub = {"type": "hologram_output", "call_id": "holo_1"}
     stage.send(accepted("s_1", "resp_1"), ended("resp_1", lane="a"), pending("s_1", "resp_1", stub))
-    lane.session.until(lambda g: True if g.responses["resp_1"].required else None, 10, str)
+    when(lane.session, lambda g: g.responses["resp_1"].required)
     lane.fill("holo_1", shape="cube")
     lane.send_continuation()
     assert stage.expect()["input"] == [{**stub, "shape": "cube"}]

@@ -9,7 +9,7 @@ import pytest
 
 from steer_nb import connect, errors, load
 from steer_nb.trace import Journal
-from tests.client.stage import created, ended, function_call
+from tests.client.stage import created, ended, function_call, when
 
 KEY = "sk-secret-0123456789abcdef"
 
@@ -31,7 +31,7 @@ def test_a_message_is_on_the_disk_when_it_arrives(stage, session):
     assert '"And this."' in last(disk, "out")["raw"]
     assert last(disk, "out")["data"]["key"] == "steer-2"
     stage.send(ended("resp_1", function_call("call_1"), lane="a"))
-    session.until(lambda g: True if g.responses["resp_1"].required else None, 10, str)
+    when(session, lambda g: g.responses["resp_1"].required)
     lane.fill("call_1", output="18 C")
     on_disk = [e for e in load(session.journal_path) if e.note == "filled"]
     assert [e.data["item"]["output"] for e in on_disk] == ["18 C"]
@@ -123,8 +123,8 @@ def test_with_a_full_disk_what_the_service_sends_is_still_shown(stage, session, 
         patch.setattr(Journal, "flush", full)
         for number in range(3):
             stage.send(created(f"resp_{number}", lane="a"), ended(f"resp_{number}", lane="a"))
-            session.until(lambda g, n=number: g.responses.get(f"resp_{n}"), 10, str)
-        session.until(lambda g: True if g.problems else None, 10, str)
+            when(session, lambda g, n=number: g.responses.get(f"resp_{n}"))
+        when(session, lambda g: g.problems)
     (problem,) = session.trace.problems
     assert problem.detail.startswith("journal: The journal x cannot be written")
     session.close()
@@ -135,7 +135,7 @@ def test_what_the_service_sends_is_on_the_disk_soon_after(stage, session):
     session.lane("a").create("x")
     stage.expect()
     stage.send(created("resp_1", lane="a"))
-    session.until(lambda g: g.responses.get("resp_1"), 10, str)
+    when(session, lambda g: g.responses.get("resp_1"))
     seen = session.watch(lambda _: True if b"resp_1" in session.journal_path.read_bytes() else None)
     stop = session.subscribe(lambda: None)
     while not seen.done():  # asked again whenever something changes

@@ -20,6 +20,7 @@ from tests.client.stage import (
     head,
     steer_failed,
     steered,
+    when,
 )
 
 
@@ -28,7 +29,7 @@ def begin(stage, lane, response_id="resp_1", text="Hello."):
     response = lane.create(text)
     stage.expect("response.create")
     stage.send(created(response_id, lane=lane.stream_id))
-    lane.session.until(lambda ledger: True if response_id in ledger.responses else None, 10, str)
+    when(lane.session, lambda ledger: response_id in ledger.responses)
     return response
 
 
@@ -58,7 +59,7 @@ def test_a_create_returns_at_once_with_a_handle(stage, session):
     assert lane.state == "queued"
     assert repr(response) == "<Response create-1 on planner, sent>"
     stage.send(created("resp_1", lane="planner"), delta("Hel", "planner"), delta("lo", "planner"))
-    session.until(lambda ledger: ledger.responses.get("resp_1"), 10, str)
+    when(session, lambda ledger: ledger.responses.get("resp_1"))
     stage.send(ended("resp_1", lane="planner", usage={"total_tokens": 7}))
     assert response.wait(10) is response
     assert (response.id, response.status, response.text) == ("resp_1", "completed", "Hello")
@@ -259,11 +260,11 @@ def test_a_steer_names_the_running_response_and_holds_nothing_else(stage, sessio
     )
     assert steer.text == steer.input == "Keep it short, {please}."
     stage.send(accepted("steer_1", "resp_1"))
-    session.until(lambda ledger: True if ledger.steers["steer-2"].steer_id else None, 10, str)
+    when(session, lambda ledger: ledger.steers["steer-2"].steer_id)
     assert (steer.id, steer.state) == ("steer_1", "accepted")
     assert lane.state == "running"
     stage.send(steered("resp_1", lane="a"))
-    session.until(lambda ledger: True if ledger.lanes["a"].current is None else None, 10, str)
+    when(session, lambda ledger: ledger.lanes["a"].current is None)
     assert lane.state == "queued"
     assert lane.response.incomplete_reason == "steered"
     stage.send(created("resp_2", "resp_1", "a"))
@@ -283,7 +284,7 @@ def test_accepted_is_not_the_end_of_a_wait(stage, session):
     steer = lane.steer("x")
     stage.expect()
     stage.send(accepted("steer_1", "resp_1"), ended("resp_1", lane="a"))
-    session.until(lambda ledger: True if ledger.lanes["a"].current is None else None, 10, str)
+    when(session, lambda ledger: ledger.lanes["a"].current is None)
     with pytest.raises(errors.WaitTimeout, match="is still accepted, which is no refusal"):
         steer.wait(0.05)
     with pytest.raises(errors.WaitTimeout, match=r"Lane a is queued .*steer steer_1 accepted"):
@@ -394,7 +395,7 @@ def test_while_a_steer_is_queued_no_create_may_follow(stage, session, monkeypatc
     lane.steer("x")
     stage.expect()
     stage.send(accepted("steer_1", "resp_1"), ended("resp_1", lane="a"))
-    session.until(lambda ledger: True if ledger.lanes["a"].current is None else None, 10, str)
+    when(session, lambda ledger: ledger.lanes["a"].current is None)
     with pytest.raises(errors.LaneBusy, match="successor comes by itself"):
         lane.create("y")
     with pytest.raises(errors.LaneBusy, match="not started yet"):
@@ -547,7 +548,7 @@ def test_a_closed_lane_takes_nothing_and_can_be_opened_again(stage, session):
     with pytest.raises(errors.UnknownLane, match="Its lanes: none"):
         session["a"]
     stage.send(ended("resp_1", lane="a"))
-    session.until(lambda ledger: True if ledger.lanes["a"].current is None else None, 10, str)
+    when(session, lambda ledger: ledger.lanes["a"].current is None)
     assert lane.response.status == "completed"
     again = session.lane("a")
     assert again is lane
@@ -563,7 +564,7 @@ def test_a_closed_lane_takes_nothing_and_can_be_opened_again(stage, session):
 
 def test_events_of_a_lane_that_nobody_opened_are_kept(stage, session):
     stage.send({"type": "response.created", "stream_id": "ghost", "response": head("resp_9")})
-    session.until(lambda ledger: ledger.responses.get("resp_9"), 10, str)
+    when(session, lambda ledger: ledger.responses.get("resp_9"))
     assert session.lanes == {}
     ghost = session.lane_object("ghost")
     assert ghost.response.id == "resp_9"

@@ -13,11 +13,11 @@ from steer_nb.client.endpoint import of_url
 from steer_nb.client.session import Session
 from steer_nb.client.transport import NotWritten, SocketClosed
 from steer_nb.simulator import Simulator
-from tests.client.stage import accepted, created, delta, done, ended, error, function_call
+from tests.client.stage import accepted, created, delta, done, ended, error, function_call, when
 
 
 def lost(session):
-    session.until(lambda ledger: True if session.closed else None, 10, str)
+    when(session, lambda ledger: session.closed)
 
 
 def test_a_dropped_line_leaves_everything_unknown_and_nothing_lost(stage, session):
@@ -146,7 +146,7 @@ def test_events_that_come_while_it_closes_are_kept(stage):
         session = connect(simulator.base_url, quiet=True)
         lane = session.lane("a")
         lane.create("x")
-        session.until(lambda g: True if g.responses else None, 10, str)
+        when(session, lambda g: g.responses)
         session.close()
         assert load(session.journal_path) == session.trace
 
@@ -207,7 +207,7 @@ def test_a_steer_that_never_left_has_failed_not_unknown():
     lane = session.lane("a")
     lane.create("x")
     session.act(lambda: paper.events.put_nowait(json.dumps(created("resp_1", lane="a"))))
-    session.until(lambda g: g.responses.get("resp_1"), 10, str)
+    when(session, lambda g: g.responses.get("resp_1"))
     paper.written = False
     steer = lane.steer("y")
     assert steer.wait(10).state == "failed"
@@ -219,7 +219,7 @@ def test_a_binary_message_is_kept_and_counted_as_odd():
     session, paper = on_paper()
     session.act(lambda: paper.events.put_nowait(json.dumps(created("resp_1")).encode() + b"\xff"))
     session.act(lambda: paper.events.put_nowait(json.dumps(created("resp_2")).encode()))
-    session.until(lambda g: g.responses.get("resp_2"), 10, str)
+    when(session, lambda g: g.responses.get("resp_2"))
     kinds = [problem.kind for problem in session.trace.problems]
     assert kinds.count("bad_json") >= 2
     session.close()
@@ -238,7 +238,7 @@ def test_a_fault_in_the_fold_does_not_end_the_reading(monkeypatch):
     for name in ("resp_bad", "resp_good"):
         event = json.dumps(created(name))
         session.act(lambda event=event: paper.events.put_nowait(event))
-    session.until(lambda g: g.responses.get("resp_good"), 10, str)
+    when(session, lambda g: g.responses.get("resp_good"))
     assert ("local", "internal: KeyError('resp_bad')") in [
         (problem.kind, problem.detail) for problem in session.trace.problems
     ]
@@ -249,7 +249,7 @@ def test_garbage_from_the_service_is_recorded_and_harmless(stage, session):
     stage.send("not json", "[1,2]", '{"type":5}', '{"type":"response.created"}', "")
     stage.send({"type": "response.from.the.future", "response_id": "resp_x"})
     stage.send(created("resp_1"), done(function_call("call_1")), ended("resp_1"))
-    session.until(lambda g: g.responses.get("resp_1"), 10, str)
+    when(session, lambda g: g.responses.get("resp_1"))
     assert session.lane().wait(10) in ("idle", "waiting_input")
     raws = [entry.raw for entry in session.trace if entry.kind == "in"]
     assert raws[:5] == ["not json", "[1,2]", '{"type":5}', '{"type":"response.created"}', ""]
@@ -273,6 +273,6 @@ def test_accepted_then_lost_is_unknown_not_failed(stage, session):
     steer = lane.steer("y")
     stage.expect()
     stage.send(accepted("s_1", "resp_1"))
-    session.until(lambda g: True if g.steers["steer-2"].steer_id else None, 10, str)
+    when(session, lambda g: g.steers["steer-2"].steer_id)
     stage.close(1012, "restart")
     assert steer.wait(10).state == "unknown"

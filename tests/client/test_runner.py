@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from steer_nb import errors, load, tool
-from tests.client.stage import created, done, ended, error, function_call
+from tests.client.stage import created, done, ended, error, function_call, when
 
 
 class Weather:
@@ -269,11 +269,7 @@ def test_auto_begins_when_the_call_is_complete_not_when_the_response_is(stage, s
     stage.expect()
     stage.send(created("resp_1", lane="a"), done(function_call("call_1"), 0, "a"))
     assert weather.began.wait(10)
-    session.until(
-        lambda g: True if g.responses["resp_1"].required["call_1"].state == "filled" else None,
-        10,
-        str,
-    )
+    when(session, lambda g: g.responses["resp_1"].required["call_1"].state == "filled")
     assert stage.nothing_came()
     stage.send(ended("resp_1", function_call("call_1"), lane="a"))
     stage.expect("response.create")

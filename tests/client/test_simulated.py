@@ -8,6 +8,7 @@ import pytest
 
 from steer_nb import errors, load, tool
 from steer_nb.simulator import AwaitSteer, Say, scenario
+from tests.client.stage import when
 from tests.support.strict import assert_client_event
 
 
@@ -173,7 +174,7 @@ def test_refused_requests(lane, say):
 def test_the_connections_age_limit(simulate):
     session, simulator = simulate("planner")
     simulator.advance(3700)
-    session.until(lambda _: True if session.closed else None, 20, str)
+    when(session, lambda _: session.closed)
     with pytest.raises(errors.NotConnected, match="60 minutes"):
         session.lane().create("x")
 

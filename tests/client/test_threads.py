@@ -12,7 +12,7 @@ import pytest
 
 from steer_nb import errors
 from steer_nb.client import io_thread
-from tests.client.stage import created, delta, ended, function_call
+from tests.client.stage import created, delta, ended, function_call, when
 
 
 def at_once(count, function):
@@ -106,7 +106,7 @@ def test_an_interrupt_ends_the_wait_and_nothing_else(stage, session, what):
     assert response.status == "in_progress"
     stage.send(ended("resp_1", lane="a"), created("resp_2", "resp_1", "a"))
     stage.send(ended("resp_2", lane="a"))
-    session.until(lambda g: g.responses.get("resp_2"), 10, str)
+    when(session, lambda g: g.responses.get("resp_2"))
     session.act(lambda: None)
 
 
@@ -193,8 +193,8 @@ def test_a_subscriber_may_not_wait_and_one_that_raises_is_called_no_more(stage, 
 
     session.subscribe(waits)
     stage.send(created("resp_1"))
-    session.until(lambda g: g.responses.get("resp_1"), 10, str)
-    session.until(lambda g: True if g.problems else None, 10, str)
+    when(session, lambda g: g.responses.get("resp_1"))
+    when(session, lambda g: g.problems)
     stage.send(ended("resp_1"))
     session.lane().wait(10)
     assert calls == ["waits"]
