@@ -15,7 +15,7 @@ from steer_nb.simulator import Simulator
 from steer_nb.widgets import BoardView, LaneView, html_for
 from steer_nb.widgets.painter import PER_SECOND, Pacer, Picture, _Slots
 from steer_nb.widgets.ticker import Ticker
-from tests.widgets.test_forms import until
+from tests.widgets.forming import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,90 @@
+"""Forms as a page would drive them, without a page."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+import steer_nb
+from steer_nb.simulator import Simulator
+from steer_nb.widgets.forms import ContinuationForm, pending_forms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from steer_nb import Lane, Session
+
+PNG = "data:image/png;base64,iVBORw0KGgo="
+
+
+def get_weather(city: str, days: int = 1) -> str:
+    """Weather forecast."""
+    return f"{city}: 18 C for {days} days"
+
+
+def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = true()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it did not come about")
+
+
+def waiting(scenario: str, **lane: Any) -> tuple[Session, Lane]:
+    session = steer_nb.connect(
+        simulate=Simulator(scenario, speed=0), journal=False, quiet=True, name=scenario
+    )
+    opened = session.lane("planner", **lane)
+    opened.create("What about Lisbon?")
+    assert opened.wait(10) == "waiting_input"
+    return session, opened
+
+
+def only(session: Session) -> ContinuationForm:
+    (form,) = pending_forms(session).forms
+    return form
+
+
+def section(form: ContinuationForm, kind: str) -> Any:
+    return next(part for part in form.sections.values() if part.asked.type == kind)
+
+
+def shown(widget: w.Widget) -> str:
+    """All static text of a widget and those in it."""
+    parts = [widget.value] if isinstance(widget, w.HTML) else []
+    return "\n".join(parts + [shown(child) for child in getattr(widget, "children", ())])
+
+
+def status(part: Any) -> str:
+    return str(part._status.value)
+
+
+def continuations(session: Session) -> list[dict[str, Any]]:
+    assert session.simulator is not None
+    return [entry for entry in session.simulator.account if entry["kind"] == "continuation"]
+
+
+def fill_all(form: ContinuationForm) -> None:
+    """A valid answer of each kind."""
+    section(form, "function_call_output").area.value = "on time"
+    section(form, "custom_tool_call_output").area.value = "noted"
+    computer = section(form, "computer_call_output")
+    computer.url.value = PNG
+    for _, tick in computer.checks:
+        tick.value = True
+    for row in section(form, "shell_call_output").rows:
+        row.stdout.value = "lisbon.md"
+    section(form, "apply_patch_call_output").outcome.value = "completed"
+    section(form, "tool_search_output").ticked.value = ("get_weather",)
+    section(form, "mcp_approval_response").decision.value = True
+
+
+def everything(widget: w.Widget) -> Iterator[w.Widget]:
+    """A widget and all in it."""
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from everything(child)
