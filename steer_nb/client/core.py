@@ -209,15 +209,18 @@ class Core:
         await asyncio.shield(self._shut)
 
     async def _close(self, code: int, reason: str) -> None:
-        with contextlib.suppress(TimeoutError, OSError):  # a dead line cannot say goodbye
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await self._transport.close(code, reason)
-        if self._reader is not None:
-            await asyncio.wait([self._reader], timeout=1.0)
-            self._reader.cancel()
-        self._lost(SocketClosed(code, reason, "client"))
-        self._over = True
-        self.close_journal()
+        try:
+            with contextlib.suppress(TimeoutError, OSError):  # a dead line cannot say goodbye
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await self._transport.close(code, reason)
+            if self._reader is not None:
+                await asyncio.wait([self._reader], timeout=1.0)
+        finally:  # cancelled too, at the end of Python: the journal has to be complete
+            if self._reader is not None:
+                self._reader.cancel()
+            self._lost(SocketClosed(code, reason, "client"))
+            self._over = True
+            self.close_journal()
 
     def close_journal(self) -> None:
         """Close the journal of a closed session, unless a tool still has to save its result."""

@@ -31,7 +31,7 @@ P = ParamSpec("P")
 TICK = 0.2
 """Seconds between two looks at a wait: how long a Stop button may go unnoticed at most."""
 
-_EXIT_SECONDS = 2.0
+_EXIT_SECONDS = 1.0
 
 
 class IOThread:
@@ -168,7 +168,9 @@ class IOThread:
 
         async def finish() -> None:
             hooks, self._exit_hooks = self._exit_hooks, []
-            await asyncio.gather(*(hook() for hook in hooks), return_exceptions=True)
+            ends = [asyncio.ensure_future(hook()) for hook in hooks]
+            if ends:  # a server that does not answer must not hold Python back
+                await asyncio.wait(ends, timeout=_EXIT_SECONDS)
             rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
             for task in rest:
                 task.cancel()
@@ -176,7 +178,7 @@ class IOThread:
 
         future = asyncio.run_coroutine_threadsafe(finish(), loop)
         with contextlib.suppress(concurrent.futures.TimeoutError):
-            future.result(_EXIT_SECONDS)  # a server that does not answer must not hold Python back
+            future.result(2 * _EXIT_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(_EXIT_SECONDS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from typing import TYPE_CHECKING, Protocol
 
 from websockets.asyncio.client import connect as _connect
@@ -24,6 +25,11 @@ _MAX_SIZE = 256 * 2**20  # a `response.completed` with images is far larger than
 _MAX_QUEUE = 1024  # the reader never blocks; this only lets one wake-up take many messages
 _OPEN_SECONDS = 10.0
 _CLOSE_SECONDS = 2.0
+
+# The library writes headers, the key among them, and every message to its log when that is set to
+# DEBUG, as a root logger easily is. A level of its own keeps this logger out of it.
+_log = logging.getLogger("steer_nb.websocket")
+_log.setLevel(logging.INFO)
 
 
 class SocketClosed(Exception):
@@ -92,6 +98,7 @@ class WebSocketTransport:
             "ping_timeout": 60,
             "max_size": _MAX_SIZE,
             "max_queue": _MAX_QUEUE,
+            "logger": _log,
         }
         if endpoint.loopback:
             options["compression"] = None
@@ -123,7 +130,10 @@ class WebSocketTransport:
         """Close the socket, within two seconds even if the other side does not answer."""
         self._closed_here = True
         if self._connection is not None:
-            await self._connection.close(code, reason)
+            try:
+                await self._connection.close(code, reason)
+            finally:
+                self._connection.transport.abort()  # nothing is left open where nobody answered
 
     def _closed(self, error: ConnectionClosed) -> SocketClosed:
         received, sent = error.rcvd, error.sent

@@ -190,6 +190,27 @@ print(session.journal_path)
     assert [e.data["by"] for e in saved if e.note == "closed"] == ["client"]
 
 
+def test_a_service_that_does_not_answer_does_not_hold_python_back(stage, tmp_path):
+    code = """
+import sys, steer_nb
+session = steer_nb.connect(sys.argv[1], quiet=True)
+print(session.journal_path, flush=True)
+sys.stdin.readline()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-X", "dev", "-c", code, stage.base_url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    stage.pause_reading()
+    out, err = process.communicate("\n", timeout=30)
+    assert (process.returncode, err) == (0, "")
+    saved = steer_nb.load(out.strip())
+    assert [e.data["reason"] for e in saved if e.note == "closed"] == ["kernel exit"]
+
+
 def test_a_tool_that_never_ends_does_not_hold_python_back(stage):
     code = """
 import sys, threading, steer_nb

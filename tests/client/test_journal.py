@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 
@@ -178,6 +179,18 @@ def test_no_key_is_anywhere(stage, tmp_path):
     for secret in (KEY, "verysecret", "another-secret", "mcp-secret", "mcp-header-secret"):
         assert secret not in shown
     assert "(hidden)" in text
+
+
+def test_no_key_is_logged_not_even_by_the_library(stage, caplog):
+    with caplog.at_level(logging.DEBUG):
+        session = connect(stage.base_url, api_key=KEY, journal=False, quiet=True)
+        session.lane("a").create("A secret plan.")
+        stage.expect()
+        session.close()
+    logged = [record for record in caplog.records if record.threadName == "steer-nb-io"]
+    text = " ".join(record.getMessage() for record in logged)
+    assert KEY not in text
+    assert "A secret plan." not in text
 
 
 def test_a_trace_saved_and_loaded_folds_to_the_same(stage, session, tmp_path):
