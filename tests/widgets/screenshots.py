@@ -18,12 +18,16 @@ CELLS = [
     "%load_ext steer_nb\n%steer connect --simulate planner\n%steer open planner",
     "%%steer planner\nPlan a two-day trip to Lisbon.",
     "%steer send planner Keep it under 300 euros.",
-    "def get_weather(city: str) -> str:\n    return f'18 °C and sunny in {city}'\n\n"
-    "%steer open trip --tools get_weather",
+    (
+        "def get_weather(city: str) -> str:\n    return f'18 °C and sunny in {city}'\n\n"
+        "%steer open trip --tools get_weather"
+    ),
     "%%steer trip\nWhat will the weather be in Lisbon?",
     "%steer pending",
-    "steers = %steer frame steers\n"
-    'steers[["input_text", "state", "ack_latency_s", "commit_latency_s", "deltas_after_send"]]',
+    (
+        "steers = %steer frame steers\n"
+        'steers[["input_text", "state", "ack_latency_s", "commit_latency_s", "deltas_after_send"]]'
+    ),
 ]
 
 TIDY = """

@@ -26,7 +26,8 @@ from steer_nb.widgets import BoardView, LaneView, pending_forms
 def get_weather(city: str) -> str:
     '''Weather forecast.'''
     return f"{city}: 18 C"
-session = steer_nb.connect(simulate="planner", journal=False, quiet=True)
+# Slowly: on a busy machine a person must still be quick enough to steer.
+session = steer_nb.connect(simulate=Simulator("planner", speed=0.4), journal=False, quiet=True)
 lane = session.lane("planner")
 LaneView(session, lane)
 """,
@@ -64,7 +65,7 @@ def _watch_and_steer(page: Any) -> None:
     box = page.get_by_placeholder("Say something to planner …")
     box.fill(HOSTILE)
     box.press("Enter")
-    card.get_by_text("writing").wait_for(timeout=15_000)
+    card.get_by_text("writing").wait_for(timeout=30_000)
     assert card.get_by_role("progressbar").count() == 1
     first = card.inner_text()
     page.wait_for_timeout(700)
@@ -73,8 +74,8 @@ def _watch_and_steer(page: Any) -> None:
     page.get_by_placeholder("Steer planner …").fill("Keep it under 300 euros")
     page.get_by_role("button", name="Steer").click()
     card.get_by_text("You steered:").wait_for()
-    card.get_by_text("committed").wait_for(timeout=15_000)
-    card.get_by_text("idle").wait_for(timeout=20_000)
+    card.get_by_text("committed").wait_for(timeout=30_000)
+    card.get_by_text("idle").wait_for(timeout=60_000)
     assert "Keep it under 300 euros”" in card.inner_text()
     # What was written is text: no picture, no script, no formula.
     assert "<img src=x onerror=window.pwned=1> costs $5 and $6 <script>" in card.inner_text()
