@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import steer_nb
 
 PUBLIC = [
@@ -57,9 +59,5 @@ def test_connecting_loads_neither_pandas_nor_widgets_nor_nested_loops():
 
 
 def test_unknown_names_are_attribute_errors():
-    try:
+    with pytest.raises(AttributeError, match="nothing"):
         steer_nb.nothing  # noqa: B018
-    except AttributeError as error:
-        assert "nothing" in str(error)
-    else:
-        raise AssertionError

@@ -1,1 +1,1 @@
-"""Speed, measured against a peer in the same run. Scripts, not tests: nothing here can fail a build."""
+"""Speed, measured against a peer in the same run. Scripts, not tests: they print, and judge not."""

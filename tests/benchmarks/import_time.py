@@ -27,7 +27,8 @@ def once(code: str) -> float:
 def inside(code: str) -> float:
     """Seconds of the import statement itself, measured in its own process."""
     script = f"import time; a = time.perf_counter()\n{code}\nprint(time.perf_counter() - a)"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     return float(done.stdout)
 
 
@@ -35,7 +36,8 @@ def main() -> None:
     for code in (PEER, OURS):  # compile once, warm the file cache
         once(code)
     pairs = [(once(PEER), once(OURS), inside(PEER), inside(OURS)) for _ in range(ROUNDS)]
-    peer, ours, peer_in, ours_in = (statistics.median(column) for column in zip(*pairs, strict=True))
+    columns = zip(*pairs, strict=True)
+    peer, ours, peer_in, ours_in = (statistics.median(column) for column in columns)
     print(f"{'':24}whole process   the import itself   (median of {ROUNDS})")
     print(f"{PEER:24}{peer * 1000:10.1f} ms {peer_in * 1000:16.1f} ms")
     print(f"{OURS:24}{ours * 1000:10.1f} ms {ours_in * 1000:16.1f} ms")
