@@ -37,6 +37,14 @@ def room_of(path: Path) -> str:
     return part.removesuffix(".py")
 
 
+def is_module(name: str) -> bool:
+    """Whether one of our own modules is called so."""
+    place = PACKAGE.parent.joinpath(*name.split("."))
+    return name.startswith("steer_nb.") and (
+        place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+    )
+
+
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Every module that a file imports, and whether it does so when it is itself imported."""
     tree = ast.parse(path.read_text("utf-8"))
@@ -60,9 +68,11 @@ def imports(path: Path) -> list[tuple[str, bool]]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            names = [node.module or ""]
-            if node.module == "steer_nb":
-                names = [f"steer_nb.{alias.name}" for alias in node.names]
+            base = node.module or ""
+            names = [
+                f"{base}.{alias.name}" if is_module(f"{base}.{alias.name}") else base
+                for alias in node.names
+            ]
         else:
             continue
         found += [(name, id(node) not in late) for name in names]
@@ -105,3 +115,26 @@ def test_only_frames_imports_pandas_at_import():
         for name, at_import in imports(path):
             if name.split(".")[0] == "pandas" and at_import:
                 assert room_of(path) == "frames", path
+
+
+def test_no_circle_of_imports():
+    """Modules that import each other can only be understood, and loaded, all at once."""
+    names = {
+        ".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): p
+        for p in modules()
+    }
+    graph = {
+        name: {other for other, at_import in imports(path) if at_import and other in names}
+        for name, path in names.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, way: list[str]) -> None:
+        assert name not in way, " -> ".join([*way[way.index(name) :], name])
+        if name not in done:
+            for other in graph[name]:
+                visit(other, [*way, name])
+            done.add(name)
+
+    for name in graph:
+        visit(name, [])
