@@ -83,6 +83,9 @@ def _open_lab(source: Path, directory: Path) -> Path:
     copy = directory / source.name
     copy.write_bytes(source.read_bytes())
     command = [sys.executable, "-m", "jupyterlab", copy.name]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # In a container one is root as a rule. The server listens on this machine, with a token.
+        command.append("--allow-root")
     code = subprocess.run(command, cwd=directory, check=False).returncode  # noqa: S603
     if code:
         msg = f"JupyterLab ended with exit code {code}; the notebook is {copy}."

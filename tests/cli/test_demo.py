@@ -7,8 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
@@ -153,17 +154,37 @@ class TestFailures:
 
 
 class TestLab:
-    def test_it_opens_a_copy(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        seen: dict[str, Any] = {}
-
-        def start(command: list[str], **options: Any) -> Any:
-            seen.update(options, command=command)
-            return subprocess.CompletedProcess(command, 0)
-
-        monkeypatch.setattr(run.subprocess, "run", start)
-        assert main(["demo", "--lab", "--out", str(tmp_path / "out")]) == 0
-        assert seen["command"][1:] == ["-m", "jupyterlab", "01_first_lane.ipynb"]
-        copy = seen["cwd"] / "01_first_lane.ipynb"
+    @pytest.mark.slow
+    @pytest.mark.skipif(os.name != "posix", reason="the stand-in for a browser is a shell script")
+    def test_it_opens_the_notebook(self, tmp_path: Path) -> None:
+        """A real JupyterLab; only the browser is a script, which writes down what it is given."""
+        opened = tmp_path / "opened"
+        browser = tmp_path / "browser"
+        browser.write_text(
+            f'#!/bin/sh\nprintf %s "$1" > {opened}.part; mv {opened}.part {opened}\n'
+        )
+        browser.chmod(0o755)
+        out = tmp_path / "out"
+        with (tmp_path / "log").open("wb") as log:
+            server = subprocess.Popen(
+                [sys.executable, "-m", "steer_nb", "demo", "--lab", "--out", str(out)],
+                env={**os.environ, "BROWSER": f"{browser} %s"},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                end = time.monotonic() + 60
+                while not opened.exists():
+                    assert server.poll() is None, (tmp_path / "log").read_text()
+                    assert time.monotonic() < end, (tmp_path / "log").read_text()
+                    time.sleep(0.1)
+                page = Path(opened.read_text().removeprefix("file://")).read_text()
+            finally:
+                os.killpg(server.pid, signal.SIGTERM)
+                server.wait(20)
+        assert "01_first_lane.ipynb" in page
+        copy = out / "01_first_lane.ipynb"
         assert copy.read_bytes() == places.notebook_path().read_bytes()
 
     def test_it_tells_when_lab_fails(
