@@ -116,6 +116,11 @@ def _network(error: BaseException, endpoint: Endpoint) -> tuple[str, str]:
         )
     if isinstance(error, InvalidURI):
         return f"{url} is no WebSocket address.", "It should look like wss://host/v1/responses."
+    if isinstance(error, InvalidMessage) and _OLD_HTTP.search(str(error.__cause__)):
+        return (
+            f"{url} answers in HTTP/1.0, so it speaks no WebSocket there.",
+            "A simple web server seems to listen on that port: check the port and the path.",
+        )
     if isinstance(error, InvalidMessage | EOFError | ConnectionResetError | BrokenPipeError):
         other = "without TLS (then use http://)" if url.startswith("wss") else "with TLS (https://)"
         return (
@@ -157,3 +162,5 @@ def _said(body: bytes | bytearray | None) -> str:
 
 
 _LONGEST_SAID = 200
+# `websockets` reads HTTP/1.1 only, and quotes the status line that it did not understand.
+_OLD_HTTP = re.compile(r"HTTP/1\.0")

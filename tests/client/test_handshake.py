@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import http.server
 import json
 import socket
 import ssl
@@ -176,3 +177,21 @@ def test_https_to_a_server_without_tls():
 def test_an_unencrypted_attempt_with_a_key_never_leaves():
     with pytest.raises(errors.InsecureKey):
         connect("http://192.0.2.1/v1", api_key=KEY, journal=False, quiet=True)
+
+
+def test_a_simple_web_server_is_recognized():
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            """Say nothing."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with pytest.raises(
+                errors.ConnectionFailed, match=r"HTTP/1\.0, so it speaks no WebSocket"
+            ):
+                connect(f"http://127.0.0.1:{server.server_port}/v1", api_key="k", journal=False)
+        finally:
+            server.shutdown()
+            thread.join()
