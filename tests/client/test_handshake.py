@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import http.server
 import json
 import socket
 import ssl
 import threading
+from http import server as web
 
 import pytest
 
@@ -180,11 +180,11 @@ def test_an_unencrypted_attempt_with_a_key_never_leaves():
 
 
 def test_a_simple_web_server_is_recognized():
-    class Quiet(http.server.SimpleHTTPRequestHandler):
+    class Quiet(web.SimpleHTTPRequestHandler):
         def log_message(self, *args):
             """Say nothing."""
 
-    with http.server.HTTPServer(("127.0.0.1", 0), Quiet) as server:
+    with web.HTTPServer(("127.0.0.1", 0), Quiet) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
