@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steer_nb.ledger import Ledger, rules
 from steer_nb.ledger.steering import RANK
 from steer_nb.trace import PROBLEM_KINDS, SCHEMA, Entry, Header, Trace
-from steer_nb.wire import PROBLEMS
+from steer_nb.wire import PROBLEMS, SERVER_EVENT_TYPES
 from tests.support.traces import TraceBuilder, call, message, stub
 
 CORPUS = Path(__file__).parents[3] / "shared" / "traces"
@@ -279,57 +279,58 @@ def test_owned_entries_add_up_and_folding_again_is_the_same(turn):
     assert [s.state for s in again.steers.values()] == [s.state for s in ledger.steers.values()]
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "response.created",
-                "response.completed",
-                "error",
-                "x.y",
-                "response.steer.failed",
-                "response.output_item.added",
-                "response.output_item.done",
-                "response.output_text.delta",
-                "response.steer.pending",
-                "response.steer.accepted",
-                "response.function_call_arguments.done",
-            ]
-        ).flatmap(
-            lambda kind: st.fixed_dictionaries(
-                {"type": st.just(kind)},
-                optional={
-                    name: st.sampled_from(
-                        [None, 0, 1, -1, "x", "p", [], {}, {"id": "p"}, True, 1.5]
-                    )
-                    for name in (
-                        "response",
-                        "item",
-                        "item_id",
-                        "output_index",
-                        "delta",
-                        "steer",
-                        "error",
-                        "stream_id",
-                        "sequence_number",
-                        "required_input",
-                        "arguments",
-                        "text",
-                    )
-                },
-            )
-        ),
-        max_size=25,
-    )
+ODD = st.sampled_from([None, 0, 1, -1, "x", "p", [], [[]], {}, {"id": "p"}, True, 1.5, 10**30])
+ITEM = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["function_call", "shell_call", "function_call_output", "new", []]),
+        **dict.fromkeys(("id", "call_id", "name", "environment", "content", "async"), ODD),
+    },
 )
-@settings(max_examples=200, deadline=None)
+RESPONSE = st.fixed_dictionaries(
+    {"id": st.sampled_from(["p", "q"]), "output": st.lists(ITEM, max_size=2)},
+    optional=dict.fromkeys(("previous_response_id", "status", "usage", "error", "model"), ODD),
+)
+SHAPES = {
+    "response": RESPONSE | ODD,
+    "item": ITEM | ODD,
+    "required_input": st.lists(ITEM, max_size=2) | ODD,
+    "input": st.lists(ITEM, max_size=2) | ODD,
+    "previous_response_id": st.sampled_from(["p", "q"]) | ODD,
+    **dict.fromkeys(
+        (
+            "item_id",
+            "output_index",
+            "delta",
+            "steer",
+            "error",
+            "stream_id",
+            "sequence_number",
+            "arguments",
+            "text",
+        ),
+        ODD,
+    ),
+}
+MESSAGES = st.sampled_from(
+    [*sorted(SERVER_EVENT_TYPES), "response.create", "response.steer", "response.done", "x.y"]
+).flatmap(lambda kind: st.fixed_dictionaries({"type": st.just(kind)}, optional=SHAPES))
+
+
+@given(st.lists(MESSAGES, max_size=25))
+@settings(max_examples=300, deadline=None)
 def test_no_history_makes_the_fold_raise(messages):
     builder = TraceBuilder().connect().create("go").created("p")
     for each in messages:
-        builder.in_(json.dumps(each))
+        if each["type"] in ("response.create", "response.steer"):
+            builder.out(each)
+        else:
+            builder.in_(each)
     ledger = builder.trace.ledger
     for lane in ledger.lanes.values():
         rules.lane_word(lane)
+        for response in lane.responses:
+            rules.may_continue(response)
 
 
 # -- recordings ------------------------------------------------------------------------------------
