@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steer_nb.ledger import Ledger, rules
+from steer_nb.ledger.responses import _EVENTS as HANDLED
 from steer_nb.ledger.steering import RANK
 from steer_nb.trace import PROBLEM_KINDS, SCHEMA, Entry, Header, Trace
-from steer_nb.wire import PROBLEMS, SERVER_EVENT_TYPES
+from steer_nb.wire import PROBLEMS
 from tests.support.traces import TraceBuilder, call, message, stub
 
 CORPUS = Path(__file__).parents[3] / "shared" / "traces"
@@ -280,41 +281,30 @@ def test_owned_entries_add_up_and_folding_again_is_the_same(turn):
 
 
 ODD = st.sampled_from([None, 0, 1, -1, "x", "p", [], [[]], {}, {"id": "p"}, True, 1.5, 10**30])
+TYPES = ["function_call", "shell_call", "function_call_output", "new_output", [], None]
 ITEM = st.fixed_dictionaries(
-    {},
-    optional={
-        "type": st.sampled_from(["function_call", "shell_call", "function_call_output", "new", []]),
-        **dict.fromkeys(("id", "call_id", "name", "environment", "content", "async"), ODD),
-    },
+    {"type": st.sampled_from(TYPES), "call_id": ODD},
+    optional=dict.fromkeys(("id", "name", "environment", "content", "async"), ODD),
 )
+ITEMS = st.lists(ITEM, min_size=1, max_size=2) | ODD
 RESPONSE = st.fixed_dictionaries(
-    {"id": st.sampled_from(["p", "q"]), "output": st.lists(ITEM, max_size=2)},
+    {"id": st.sampled_from(["p", "q"]), "output": ITEMS},
     optional=dict.fromkeys(("previous_response_id", "status", "usage", "error", "model"), ODD),
 )
-SHAPES = {
+STEER = st.fixed_dictionaries({"id": st.just("s"), "previous_response_id": st.just("p")})
+EVENT = {
     "response": RESPONSE | ODD,
     "item": ITEM | ODD,
-    "required_input": st.lists(ITEM, max_size=2) | ODD,
-    "input": st.lists(ITEM, max_size=2) | ODD,
-    "previous_response_id": st.sampled_from(["p", "q"]) | ODD,
-    **dict.fromkeys(
-        (
-            "item_id",
-            "output_index",
-            "delta",
-            "steer",
-            "error",
-            "stream_id",
-            "sequence_number",
-            "arguments",
-            "text",
-        ),
-        ODD,
-    ),
+    "required_input": ITEMS,
+    "steer": STEER | ODD,
+    **dict.fromkeys(("item_id", "output_index", "delta", "error", "arguments", "text"), ODD),
+    **dict.fromkeys(("stream_id", "sequence_number"), ODD),
 }
-MESSAGES = st.sampled_from(
-    [*sorted(SERVER_EVENT_TYPES), "response.create", "response.steer", "response.done", "x.y"]
-).flatmap(lambda kind: st.fixed_dictionaries({"type": st.just(kind)}, optional=SHAPES))
+REQUEST = {"type": st.just("response.create"), "previous_response_id": st.just("p")}
+EVENTS = st.sampled_from([*sorted(HANDLED), "x.y"]).flatmap(
+    lambda kind: st.fixed_dictionaries({"type": st.just(kind), **EVENT})
+)
+MESSAGES = EVENTS | st.fixed_dictionaries({**REQUEST, "input": ITEMS})
 
 
 @given(st.lists(MESSAGES, max_size=25))
@@ -322,7 +312,7 @@ MESSAGES = st.sampled_from(
 def test_no_history_makes_the_fold_raise(messages):
     builder = TraceBuilder().connect().create("go").created("p")
     for each in messages:
-        if each["type"] in ("response.create", "response.steer"):
+        if each["type"] == "response.create":
             builder.out(each)
         else:
             builder.in_(each)
