@@ -68,6 +68,33 @@ def test_an_error_of_the_connection_fails_no_lane():
     ]
 
 
+def test_an_error_without_a_lane_answers_the_one_request_in_flight():
+    refusal = {"code": "unknown_parameter", "message": "stream_id", "param": "stream_id"}
+    trace = TraceBuilder().connect().create("1").created("r1").ended("r1")
+    trace.create("2", lane="a", key="c").event("error", status=400, error=refusal)
+    ledger = trace.trace.ledger
+    assert (ledger.requests["c"].state, ledger.requests["c"].error_code) == (
+        "failed",
+        "unknown_parameter",
+    )
+    assert rules.lane_word(ledger.lanes["a"]) == "failed"
+
+
+@pytest.mark.parametrize(
+    "busy",
+    [
+        lambda b: b.create("2", lane="a", key="c").create("3", lane="b"),
+        lambda b: b.create("2", lane="a", key="c").create("3", lane="b").created("r", lane="b"),
+        lambda b: b.create("2", lane="a", key="c").create("3", lane="a"),
+    ],
+)
+def test_an_error_without_a_lane_is_not_guessed_at(busy):
+    trace = busy(TraceBuilder().connect())
+    trace.event("error", status=400, error={"code": "unknown_parameter", "message": "?"})
+    assert trace.trace.ledger.requests["c"].state == "sent"
+    assert trace.trace.ledger.errors[0].request is None
+
+
 def test_error_and_then_failed_is_one_failure():
     trace = TraceBuilder().connect().create("1").created("r1")
     trace.event("error", sequence_number=2, code="server_error", message="boom").ended(
