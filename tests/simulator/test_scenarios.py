@@ -354,6 +354,28 @@ def test_options_are_checked():
         Simulator(speed=float("nan"))
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "rule"),
+    [
+        ("in_flight_limit", "16", "a whole number, 0 or more"),
+        ("lane_limit", -1, "a whole number, 0 or more"),
+        ("max_pending_steers", True, "a whole number, 0 or more"),
+        ("connection_limit_s", "1h", "a number, 0 or more"),
+        ("done_event", "no", "True or False"),
+        ("steerable_models", ["gpt-6"], "a tuple of texts"),
+        ("default_model", 6, "a text, or None"),
+    ],
+)
+def test_option_values_are_checked_before_anything_runs(option, value, rule):
+    with pytest.raises(InvalidInput, match=f"{option} must be {rule}, not"):
+        Simulator(**{option: value})
+
+
+def test_option_values_that_fit():
+    Simulator(limit_close_code=None, default_model=None, connection_limit_s=60, breath_s=0.5)
+    Simulator(steerable_models=(), done_event=True, unknown_target_sequence=3)
+
+
 def test_every_option_is_explained():
     listed = list_options()
     assert [one.name for one in listed] == list(Options.__dataclass_fields__)
