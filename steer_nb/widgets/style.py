@@ -96,6 +96,7 @@ background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;white-
 font-size:12px}}
 .steer-nb .snb-stub{{padding:10px 12px;border-bottom:1px solid var(--snb-line)}}
 .steer-nb .snb-stub:last-child{{border-bottom:0}}
+.steer-nb .snb-card:has(>.snb-board){{overflow-x:auto}}
 .steer-nb.steer-nb .snb-board{{border-collapse:collapse;width:100%;margin:0;border:0;
 table-layout:auto;font-size:14px;font-variant-numeric:tabular-nums;color:var(--snb-ink)}}
 .steer-nb.steer-nb .snb-board tr{{background:transparent}}
@@ -124,6 +125,7 @@ font-size:14px;height:auto;overflow-wrap:anywhere;color:var(--snb-ink)}}
 padding:0 12px}}
 .steer-nb.snb-form>.snb-status:has(div){{padding:6px 12px}}
 .steer-nb .snb-foot{{padding:8px 12px;background:var(--snb-bg2);margin:0;flex-wrap:wrap}}
+.steer-nb .snb-foot>.snb-why{{min-width:9em!important}}
 .steer-nb.snb-say{{padding:2px 0}}
 .steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{{color:var(--snb-ink);

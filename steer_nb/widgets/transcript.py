@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["Hidden", "response_blocks", "transcript"]
 
 _MAX_BLOCKS: Final = 200
+_LINES: Final = 500
+"""Most lines of one message: short ones make a page of tens of thousands of pixels otherwise."""
+
 _SUMMARY_CAP: Final = 8 * 1024
 _ASK_CAP: Final = 2 * 1024
 _ARGUMENTS_CAP: Final = 16 * 1024
@@ -235,7 +238,9 @@ def _message(item: ItemState, cap: int) -> tuple[str, int]:
     refusal, unsaid = part_tail(item, "refusal", cap)
     if not text and not refusal:
         text, refusal = _whole_content(item.data, cap)
-    html = paragraphs(text)
+    shown = "\n".join(text.split("\n")[-_LINES:])
+    html = paragraphs(shown)
+    hidden += len(text) - len(shown)
     if refusal:
         html += f'<div class="snb-refusal"><b>Refused:</b> <bdi>{esc(refusal)}</bdi></div>'
     return html, hidden + unsaid

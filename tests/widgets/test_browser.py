@@ -83,9 +83,26 @@ def _watch_and_steer(page: Any) -> None:
     assert card.get_by_role("progressbar").count() == 0
 
 
+def _narrow(page: Any) -> None:
+    """In a narrow window nothing is cut off, and words are not written letter by letter."""
+    page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+    page.set_viewport_size({"width": 500, "height": 1400})
+    counted = page.locator(".snb-foot .snb-why")
+    assert counted.bounding_box()["height"] < 40
+    clipped = (
+        "() => [...document.querySelectorAll('.snb-card, .snb-form')].filter(box =>"
+        " box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX != 'auto')"
+        ".map(box => box.innerText)"
+    )
+    page.wait_for_timeout(500)  # JupyterLab arranges itself anew
+    assert page.evaluate(clipped) == []
+    page.set_viewport_size({"width": 1200, "height": 1400})
+
+
 def _answer(page: Any) -> None:
     form = page.locator(".snb-form")
     form.get_by_text("waits for you: 1 answer").wait_for(timeout=20_000)
+    _narrow(page)
     send = form.get_by_role("button", name="Send continuation")
     assert send.is_disabled()
     area = form.locator("textarea")

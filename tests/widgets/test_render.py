@@ -423,3 +423,14 @@ def test_old_turns_are_counted_and_cost_nothing() -> None:
     assert "earlier turns are not shown here" in html
     assert len(html) < 90_000
     assert len(render.lane_plain(story.ledger, story.lane, 1.0)) < 5000
+
+
+def test_a_message_of_many_short_lines_shows_the_last_of_them() -> None:
+    story = Story()
+    story.create(0.1, "count")
+    story.created(0.2, "resp_1")
+    story.text(0.3, 0, *(f"line {number}\n" for number in range(2000)), done=0.9)
+    text = told(card(story))
+    assert "line 1999" in text
+    assert "line 1400\n" not in text
+    assert "characters are not shown here" in text
