@@ -105,9 +105,7 @@ def call_rows(fold: Fold) -> list[Row]:
         fixed: list[tuple[ItemState, Row]] | None = memo.get("calls")
         if fixed is None:
             fixed = memo["calls"] = [
-                (item, _call(fold, response, item))
-                for _, item in sorted(response.items.items())
-                if call_kind(item.type) is not None
+                (item, _call(fold, response, item, key)) for key, item in _calls(response)
             ]
         made = memo.setdefault("answered", {})
         for place, (item, call) in enumerate(fixed):
@@ -138,14 +136,23 @@ def _with_result(response: ResponseState, item: ItemState, call: Row, found: Fou
     return {**call, **_outcome(response, item)}
 
 
+def _calls(response: ResponseState) -> list[tuple[str, ItemState]]:
+    """The calls of a response with their keys: each key once, also where a service repeats one."""
+    found: dict[str, ItemState] = {}
+    for index, item in sorted(response.items.items()):
+        if call_kind(item.type) is not None:
+            key = call_key(item)
+            found[f"{key}#{index}" if key in found else key] = item
+    return list(found.items())
+
+
 def call_key(item: ItemState) -> str:
     """Say what identifies a call within its response."""
     own = item.id or f"#{item.output_index}"
     return own if item.type in _BY_ID else item.call_id or own
 
 
-def _call(fold: Fold, response: ResponseState, item: ItemState) -> Row:
-    key = call_key(item)
+def _call(fold: Fold, response: ResponseState, item: ItemState, key: str) -> Row:
     text, as_json, valid = _arguments(item)
     ours = key in response.required
     if not ours and _output_of(response, item) is None:
@@ -204,7 +211,7 @@ def _answer(response: ResponseState, item: ItemState, call: Row, found: Found) -
     return {
         "requested_s": requested,
         "answered_s": request.sent.t,
-        "wait_s": _minus(request.sent.t, requested),
+        "wait_s": _waited(request.sent.t, requested),
         "result_text": text,
         "result_kind": kind,
         "answered_in_response_id": request.response_id,
@@ -226,7 +233,7 @@ def _outcome(response: ResponseState, item: ItemState) -> Row:
     return {
         "requested_s": requested,
         "answered_s": answered,
-        "wait_s": _minus(answered, requested),
+        "wait_s": _waited(answered, requested),
         "result_text": text,
         "result_kind": kind,
     }
@@ -268,5 +275,6 @@ def _orphan(
     }
 
 
-def _minus(end: float | None, start: float | None) -> float | None:
-    return None if end is None or start is None else end - start
+def _waited(end: float | None, start: float | None) -> float | None:
+    """Seconds that a call waited; None also where the answer went out before the call was whole."""
+    return None if end is None or start is None or end < start else end - start

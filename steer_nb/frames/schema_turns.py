@@ -40,7 +40,11 @@ CallCore = Columns(
     "tool_calls",
     (
         Column("response_id", TEXT, "The response that makes the call."),
-        Column("call_key", TEXT, "Its call_id, else approval_request_id, else item id."),
+        Column(
+            "call_key",
+            TEXT,
+            "Its call_id, approval_request_id or item id; with #index where that is repeated.",
+        ),
         TRACE_ID,
         LANE_ID,
         Column("item_id", TEXT, "The output item that makes the call."),
@@ -83,7 +87,11 @@ CallResult = Columns(
             "When the call was complete (client) or began (server), since the trace began.",
         ),
         Column("answered_s", FLOAT, "When its result was sent (client) or came (server)."),
-        Column("wait_s", FLOAT, "Seconds between the two: human or tool time."),
+        Column(
+            "wait_s",
+            FLOAT,
+            "Seconds between the two: human or tool time; null where the answer was first.",
+        ),
         Column("result_text", TEXT, "The result, as far as it is text."),
         Column(
             "result_kind",

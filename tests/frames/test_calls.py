@@ -394,3 +394,19 @@ def test_arguments_that_are_still_written_are_not_judged():
 def test_content_of_calls_is_json_in_text():
     (row,) = rows(asked(CALLS["computer"]).trace, "items")
     assert json.loads(row["content_json"]) == CALLS["computer"]
+
+
+def test_a_call_id_that_a_response_repeats():
+    trace = (
+        TraceBuilder()
+        .create(lane="a")
+        .created("r1", lane="a")
+        .done(call("c1"), lane="a")
+        .done(call("c1"), 1, lane="a")
+        .ended("r1", lane="a", output=[call("c1"), call("c1")])
+        .create([{**stub("c1"), "output": "x"}], previous="r1", lane="a")
+        .trace
+    )
+    first, second = rows(trace, "tool_calls")
+    assert (first["call_key"], first["result_text"]) == ("c1", "x")
+    assert (second["call_key"], second["result_kind"]) == ("c1#1", "none")

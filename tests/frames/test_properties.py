@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from steer_nb import frames as f
@@ -32,8 +32,12 @@ def assert_same_dtypes(frame: pd.DataFrame, like: pd.DataFrame) -> None:
             assert dtype == expected, column
 
 
+REPEATED = walk([("created", None, "r0", None), ("call", None, 0, "c0"), ("call", None, 1, "c0")])
+
+
 @fast
 @given(WALKS)
+@example(REPEATED)
 def test_counts_add_up_and_keys_join(builder):
     frames = builder.trace.frames
     events, responses = frames.events, frames.responses
@@ -52,8 +56,12 @@ def test_counts_add_up_and_keys_join(builder):
             assert not frames[name][list(table.key)].duplicated().any(), name
 
 
+EARLY = walk([("created", None, "r0", None), ("answer", None, "r0", "c0"), ("call", None, 0, "c0")])
+
+
 @fast
 @given(WALKS)
+@example(EARLY)
 def test_moments_are_in_order(builder):
     frames = builder.trace.frames
     steers = frames.steers
