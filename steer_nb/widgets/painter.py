@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 PER_SECOND: Final = 10
-"""Most paints of one picture in a second."""
+"""Most messages in a second for one subject (a lane, the board), in all its pictures."""
 
 ALL_PER_SECOND: Final = 50
-"""Most paints of all pictures together in a second."""
+"""Most messages in a second for all pictures together."""
 
 CLOCK_S: Final = 1.0
 """How often a picture is repainted that only its clock changes."""
@@ -150,11 +150,11 @@ class _Slots:
         self._next = 0.0
         self._lock = threading.Lock()
 
-    def take(self, earliest: float) -> float:
-        """Take the first free moment that is not before `earliest`, which is near."""
+    def take(self, earliest: float, messages: int) -> float:
+        """Take the first free moment for so many, not before `earliest`, which is near."""
         with self._lock:
             moment = max(earliest, self._next)
-            self._next = moment + self._gap
+            self._next = moment + self._gap * messages
             return moment
 
 
@@ -171,9 +171,15 @@ class Pacer:
     paint : callable
         Draws the newest state. Returns seconds after which to draw again although nothing changed
         (a running clock), or None.
+
+    Attributes
+    ----------
+    messages : int
+        How many messages one paint sends: one for each picture of the subject.
     """
 
     def __init__(self, paint: Callable[[], float | None]) -> None:
+        self.messages = 1
         self._paint = paint
         self._timer: asyncio.TimerHandle | None = None
         self._clock: asyncio.TimerHandle | None = None
@@ -185,7 +191,7 @@ class Pacer:
         if self._stopped or self._timer is not None:
             return
         now = time.monotonic()
-        due = _slots.take(max(self._earliest, now))
+        due = _slots.take(max(self._earliest, now), self.messages)
         self._timer = asyncio.get_running_loop().call_later(due - now, self._run)
 
     def stop(self) -> None:
@@ -203,6 +209,6 @@ class Pacer:
             self._clock = None
         again = self._paint()
         # Counted from the end of the paint: one that takes long is done less often.
-        self._earliest = time.monotonic() + 1 / PER_SECOND
+        self._earliest = time.monotonic() + self.messages / PER_SECOND
         if again is not None and not self._stopped:
             self._clock = asyncio.get_running_loop().call_later(again, self.wake)

@@ -80,6 +80,7 @@ class _Stage:
         with self._lock:
             kept = (*self.pictures, picture)
             self.pictures = kept[-MOST_PICTURES:]
+            self._pacer.messages = len(self.pictures)
             if self._unsubscribe is None:
                 self._unsubscribe = self.session.subscribe(self._pacer.wake)
                 _stages[self._key] = self

@@ -92,6 +92,26 @@ def test_a_lane_is_painted_ten_times_a_second_and_a_last_time(kernel: Kernel) ->
     assert updates(kernel.listen(1.2), display) == [], "nothing is sent when nothing changed"
 
 
+def test_a_lane_shown_three_times_sends_no_more_than_one(kernel: Kernel) -> None:
+    kernel.run("start('planner')")
+    cells = [kernel.run("LaneView(session, lane, interactive=False)") for _ in range(3)]
+    displays = [shown(kernel, cell) for cell in cells]
+    before = len(kernel.messages)
+    kernel.run(
+        "end = time.monotonic() + 2.0\n"
+        "while time.monotonic() < end:\n"
+        "    lane.create('Plan a trip.').wait(10)\n"
+    )
+    kernel.listen(1.0)
+    painted = [updates(kernel.messages[before:], display) for display in displays]
+    times = sorted(time for each in painted for time in moments(each))
+    assert most_in_a_second(times) <= 13  # ten, and the three of one paint more
+    assert all(len(each) > 4 for each in painted)
+    assert {last_html(kernel, display) for display in displays} == {
+        kernel.value("LaneView(session, lane).html")
+    }
+
+
 def test_all_lanes_together_are_painted_fifty_times_a_second(kernel: Kernel) -> None:
     kernel.run("start('planner')")
     cell = kernel.run(

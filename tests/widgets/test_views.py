@@ -139,10 +139,10 @@ async def test_a_running_clock_is_painted_without_changes() -> None:
 
 def test_moments_are_shared_fairly() -> None:
     slots = _Slots(50)
-    taken = [slots.take(100.0) for _ in range(51)]
+    taken = [slots.take(100.0, 1) for _ in range(51)]
     assert taken[0] == 100.0
     assert taken[50] == pytest.approx(101.0)
-    assert slots.take(200.0) == 200.0
+    assert slots.take(200.0, 1) == 200.0
 
 
 def test_what_is_left_twice_is_done_once_and_errors_end_nothing(
