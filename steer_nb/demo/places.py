@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from datetime import datetime
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def result_directory(out: str | Path | None, name: str = NOTEBOOK) -> Path:
     Raises
     ------
     SteerError
-        The folder cannot be made, or holds results already.
+        The folder cannot be made or written into, or holds results already.
     """
     if out is None:
         stem = datetime.now().astimezone().strftime("steer-demo-%Y%m%d-%H%M")
@@ -73,5 +74,11 @@ def result_directory(out: str | Path | None, name: str = NOTEBOOK) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         msg = f"The folder {path} cannot be made ({error.strerror}): choose another with --out."
+        raise SteerError(msg) from error
+    try:  # now, rather than when all is done and nothing can be kept
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        msg = f"Nothing can be written into {path} ({error.strerror}): choose another with --out."
         raise SteerError(msg) from error
     return path

@@ -215,6 +215,16 @@ class TestPlaces:
         with pytest.raises(SteerError, match="--out"):
             places.result_directory(tmp_path / "file")
 
+    def test_a_folder_that_takes_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refused(**_: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(places.tempfile, "TemporaryFile", refused)
+        with pytest.raises(SteerError, match=r"written into .* \(Permission denied\).*--out"):
+            places.result_directory(tmp_path)
+
     def test_the_wheels_own_copy_is_found(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
