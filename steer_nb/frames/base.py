@@ -185,6 +185,9 @@ class Frames:
     def wide(self) -> pd.DataFrame:
         """Give the events joined with their response, item and lane: one row for each event.
 
+        Old rows change with what they are joined with (a response's status, say), so the whole is
+        joined anew once something is new.
+
         Returns
         -------
         DataFrame

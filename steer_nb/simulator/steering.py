@@ -49,7 +49,13 @@ class Steering:
     # From the client
 
     def receive(self, body: dict[str, Any]) -> None:
-        """Answer one `response.steer`."""
+        """Answer one `response.steer`.
+
+        Raises
+        ------
+        Refusal
+            It names no response, so that no `response.steer.failed` could say which one.
+        """
         connection = self._connection
         target = body.get("previous_response_id")
         if not isinstance(target, str):

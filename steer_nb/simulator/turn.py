@@ -112,16 +112,22 @@ def _content(item: dict[str, Any]) -> str:
     return content_text(item.get("output"))
 
 
-def _screenshot(item: dict[str, Any]) -> str:
+def screenshot(item: dict[str, Any]) -> tuple[str, str]:
+    """Describe a screenshot, and say how many safety checks were acknowledged with it."""
     output = item.get("output") or {}
     source = str(output.get("image_url") or output.get("file_id") or "nothing")
     if source.startswith("data:"):
         head, _, data = source.partition(",")
         kind = head.removeprefix("data:").partition(";")[0]
         source = f"{kind}, {len(data)} characters"
-    checks = item.get("acknowledged_safety_checks") or []
+    checks = item.get("acknowledged_safety_checks") or ()
     many = "1 safety check" if len(checks) == 1 else f"{len(checks)} safety checks"
-    return f"a screenshot ({source}), {many} acknowledged"
+    return f"a screenshot ({source})", many
+
+
+def _screenshot(item: dict[str, Any]) -> str:
+    picture, checks = screenshot(item)
+    return f"{picture}, {checks} acknowledged"
 
 
 def _shell(item: dict[str, Any]) -> str:

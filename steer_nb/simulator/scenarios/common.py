@@ -6,6 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.simulator.turn import screenshot
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -99,15 +101,8 @@ def _arguments(call: Mapping[str, Any]) -> str:
 
 
 def _screenshot(result: Result) -> str:
-    output = result.item.get("output") or {}
-    source = str(output.get("image_url") or output.get("file_id") or "nothing")
-    if source.startswith("data:"):
-        head, _, data = source.partition(",")
-        kind = head.removeprefix("data:").partition(";")[0]
-        source = f"{kind}, {len(data)} characters"
-    checks = len(result.item.get("acknowledged_safety_checks") or ())
-    many = "1 safety check" if checks == 1 else f"{checks} safety checks"
-    return f"You sent a screenshot ({source}) and acknowledged {many}."
+    picture, checks = screenshot(result.item)
+    return f"You sent {picture} and acknowledged {checks}."
 
 
 def _shell(result: Result) -> str:
