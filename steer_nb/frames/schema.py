@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -15,7 +16,7 @@ from steer_nb.frames import schema_turns as turns
 from steer_nb.frames.columns import Column, Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["GROUPS", "SCHEMA_VERSION", "TABLES", "Table", "resolve", "table_named"]
 
@@ -159,7 +160,7 @@ def resolve(table: Table, columns: Columns | str | Iterable[str] | None) -> Colu
     Raises
     ------
     UnknownColumn
-        A name is neither; or a group belongs to another table.
+        A name is neither, or none; or a group belongs to another table.
     """
     if columns is None:
         return table.default
@@ -173,7 +174,17 @@ def resolve(table: Table, columns: Columns | str | Iterable[str] | None) -> Colu
         for column in columns:
             _column(table, column.name)
         return columns
-    names = columns.split("+") if isinstance(columns, str) else list(columns)
+    names: list[str]
+    if isinstance(columns, str):
+        names = columns.split("+")
+    else:
+        names = list(columns) if isinstance(columns, Iterable) else [columns]
+    if not all(isinstance(name, str) for name in names):
+        msg = (
+            f"columns must be a group, a sum of groups, or names of groups and columns, not "
+            f"{columns!r}. Groups of {table.name!r}: {_listed(g.name for g in table.groups)}."
+        )
+        raise UnknownColumn(msg)
     chosen: dict[str, Column] = {}
     for name in names:
         for column in _named(table, name.strip()):

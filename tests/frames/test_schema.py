@@ -241,6 +241,10 @@ def test_unknown_names_are_told_with_the_nearest():
         frames["respnses"]
     with pytest.raises(UnknownFrame, match="There is no frame 3"):
         frames[3]
+    for odd in (5, [5], ["state", None]):
+        with pytest.raises(UnknownColumn, match="names of groups and columns, not"):
+            empty().frames.table("steers", columns=odd)
+    assert list(empty().frames.table("steers", columns=(n for n in ("state",)))) == ["state"]
     with pytest.raises(UnknownColumn, match=r"no column 'stat'\. Did you mean 'state'\?"):
         frames.table("steers", columns=["stat"])
     with pytest.raises(UnknownColumn, match="'EventDelta'"):
