@@ -14,7 +14,7 @@
     │   └── AuthenticationFailed             the key was refused (HTTP 401 or 403)
     ├── InsecureKey                          a key would travel unencrypted
     ├── NotConnected                         the socket is gone
-    ├── ServerRefused                        an `error` event; knows `code`, `param`, `status`
+    ├── ServerRefused                        a request was refused; knows `code`, `param`, `status`
     ├── ToolFailed                           a tool could not be set up or run
     ├── TraceError                           a trace file cannot be read; knows `path`, `line`
     ├── ScenarioError                        a simulator scenario is wrong
@@ -165,7 +165,7 @@ class NotConnected(SteerError):
 
 
 class ServerRefused(SteerError):
-    """The service answered with an `error` event, or a failed response.
+    """The service refused a request with an `error` event: no response came of it.
 
     Attributes
     ----------

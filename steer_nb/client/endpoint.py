@@ -246,9 +246,9 @@ def of_client(
         If the object has no `base_url`.
     """
     base = getattr(client, "websocket_base_url", None) or getattr(client, "base_url", None)
-    if base is None:
-        kind = type(client).__name__
-        msg = f"client= takes an openai.OpenAI() object; this {kind} has no base_url."
+    if base is None or isinstance(client, type):
+        kind = f"class {client.__name__}" if isinstance(client, type) else type(client).__name__
+        msg = f"client= takes an openai.OpenAI() object; the {kind} has no base_url."
         raise InvalidInput(msg, field="client", rule="needs base_url and api_key")
     key = api_key
     if key is None:

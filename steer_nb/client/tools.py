@@ -307,9 +307,9 @@ def _describe(
     except (TypeError, RuntimeError, ValueError, NameError) as error:
         odd = next(
             (
-                f"{field[0]}: {getattr(field[1], '__name__', field[1])}"
-                for field in fields
-                if not _can(field[1])
+                f"{parameter}: {getattr(hints.get(parameter), '__name__', hints.get(parameter))}"
+                for parameter, kind, *_ in fields
+                if not _can(kind)
             ),
             "",
         )

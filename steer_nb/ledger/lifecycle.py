@@ -54,8 +54,6 @@ def response_started(ledger: Ledger, fact: f.ResponseStarted, entry: Entry) -> R
     lane.current = lane.tip = response
     lane.detached = False
     lane.error_code = lane.error_message = None
-    if lane.stream_id is not None:
-        lane.echoed = True
     committed = steering.commit(parent, response, entry)
     response.origin = steering.origin(response, parent, committed=committed)
     if parent is not None and parent.lane is lane:

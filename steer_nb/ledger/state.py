@@ -323,7 +323,6 @@ class LaneState:
     error_code: str | None = None
     error_message: str | None = None
     detached: bool = False
-    echoed: bool = False
     last: Entry | None = None
 
     @property

@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from steer_nb.trace.entries import Entry, Header
     from steer_nb.trace.log import Trace
 
-__all__ = ["Journal", "encode_entries", "journal_path", "write_trace"]
+__all__ = ["Journal", "journal_path", "write_trace"]
 
 _encoder = msgspec.json.Encoder()
-
-
-def encode_entries(entries: list[Entry]) -> bytes:
-    """JSON lines of `entries`, each ended by a line feed."""
-    return _encoder.encode_lines(entries)
 
 
 def journal_path(

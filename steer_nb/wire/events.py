@@ -36,7 +36,7 @@ def decode(raw: str | bytes) -> Event:
     >>> decode("not json").problem
     'bad_json'
     """
-    if isinstance(raw, bytes):
+    if type(raw) is not str and isinstance(raw, bytes):
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:

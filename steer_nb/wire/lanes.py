@@ -7,6 +7,7 @@ from typing import Final
 
 from steer_nb.errors import InvalidLane
 from steer_nb.wire.jsonio import shown
+from steer_nb.wire.limits import STREAM_ID_LIMIT
 
 __all__ = ["STREAM_ID_PATTERN", "check_stream_id"]
 
@@ -42,7 +43,7 @@ def check_stream_id(name: object) -> str:
         fault = f"is of type {type(name).__name__}"
     elif not name:
         fault = "is empty: leave it out for the default lane"
-    elif len(name) > 256:
+    elif len(name) > STREAM_ID_LIMIT:
         fault = f"has {len(name)} characters"
     elif (match := re.search(r"[^A-Za-z0-9_.-]", name)) is not None:
         fault = f"holds {match.group()!r}"

@@ -239,6 +239,8 @@ def test_headers_given_beside_it_are_added_and_another_key_replaces_its_own():
 def test_another_object_is_refused_with_what_is_needed():
     with pytest.raises(InvalidInput, match="no base_url"):
         of_client(object())
+    with pytest.raises(InvalidInput, match="the class OpenAI has no base_url"):
+        of_client(openai.OpenAI)
 
 
 def test_anything_with_the_same_attributes_will_do():

@@ -242,6 +242,13 @@ def test_a_type_that_a_model_cannot_write_is_named_with_its_parameter():
         Tool(bad)
 
 
+def test_a_bad_type_with_a_default_is_named_as_it_was_written():
+    def bad(city: str, frame: pd.DataFrame = None): ...
+
+    with pytest.raises(errors.ToolFailed, match="parameter frame: DataFrame: a model writes JSON"):
+        Tool(bad)
+
+
 def test_an_annotation_that_means_nothing_is_named():
     def bad(x): ...
 
