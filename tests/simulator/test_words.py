@@ -15,12 +15,24 @@ PROMPTS = ("Start in Oslo.", "Is that all?", "Do it again, please!", "Thanks")
 
 
 async def steered(line, prompt, *steers, **fields):
-    """Ask, steer at once, and give the successor, which every steer ends in."""
-    await line.create(prompt, **fields)
-    target = (await line.until("response.created"))["response"]["id"]
-    for text in steers:
-        await line.steer(target, text)
-    first = await line.end()
+    """Ask, steer at once, and give the successor, which every steer ends in.
+
+    On a busy machine the response may be over before a steer arrives; then it is asked anew.
+    """
+    for _ in range(20):
+        await line.create(prompt, **fields)
+        target = (await line.until("response.created"))["response"]["id"]
+        seen = len(line.events)
+        for text in steers:
+            await line.steer(target, text)
+        first = await line.end()
+        fates = ("response.steer.accepted", "response.steer.failed")
+        while sum(event["type"] in fates for event in line.events[seen:]) < len(steers):
+            await line.until(*fates)
+        if any(event["type"] == "response.steer.accepted" for event in line.events[seen:]):
+            break
+    else:
+        raise AssertionError("no steer was ever in time")
     if calls_of(first):
         results = [answer(call) for call in calls_of(first)]
         return await line.ask(results, previous_response_id=first["id"], **fields)
