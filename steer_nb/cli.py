@@ -180,6 +180,6 @@ def _write(frame: pd.DataFrame, name: str, path: Path) -> int:
     except ImportError:
         return _complain('Parquet files need pyarrow: pip install "steer-nb[parquet]"', _USAGE)
     except OSError as error:
-        return _complain(f"{path} cannot be written ({error.strerror})")
+        return _complain(f"{path} cannot be written ({error.strerror or error})")
     print(f"{path}: {name}, {len(frame)} rows")
     return _OK

@@ -198,7 +198,7 @@ class TestFrames:
             (["missing.jsonl"], 1, "missing.jsonl"),
             (["TRACE", "--frame", "steer"], 1, "Did you mean 'steers'?"),
             (["TRACE", "--to", "x.xlsx"], 2, ".parquet or .csv"),
-            (["TRACE", "--to", "no/such/folder.csv"], 1, "folder"),
+            (["TRACE", "--to", "no/such/folder.csv"], 1, "non-existent directory"),
         ],
     )
     def test_errors_are_one_line(

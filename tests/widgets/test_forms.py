@@ -182,6 +182,37 @@ def test_it_goes_quiet_when_the_connection_is_gone(weather: tuple[Session, Lane]
     assert "closed" in shown(form.widget)
 
 
+def test_what_was_read_last_is_shown_last(
+    weather: tuple[Session, Lane], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, lane = weather
+    form = only(session)
+    time.sleep(0.3)  # its own first look is over
+    read, looked, go_on = form.read, threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        facts = read()
+        if not looked.is_set():
+            looked.set()
+            go_on.wait(5)
+        return facts
+
+    monkeypatch.setattr(form, "read", slow)
+    early = threading.Thread(target=form.refresh)
+    early.start()
+    assert looked.wait(5)
+    lane.fill(lane.required_input[0].key, output="by code")
+    lane.send_continuation()
+    lane.wait(10)
+    late = threading.Thread(target=form.refresh)
+    late.start()
+    late.join(0.3)
+    go_on.set()
+    for thread in (early, late):
+        thread.join(5)
+    assert form.facts.phase == "committed"
+
+
 def test_what_was_due_when_the_connection_was_lost_is_said(weather: tuple[Session, Lane]) -> None:
     session, lane = weather
     form = only(session)

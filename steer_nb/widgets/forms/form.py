@@ -81,6 +81,7 @@ class ContinuationForm:
         self._settling = False
         self._in_flight: str | None = None
         self._saving = threading.Lock()
+        self._showing = threading.Lock()
         self._quiet = False
         self._head = static()
         self._body = box(w.VBox, [], css="snb-stubs")
@@ -136,13 +137,16 @@ class ContinuationForm:
 
     def refresh(self) -> None:
         """Read the ledger again and show what changed. Not on the I/O thread."""
-        self._show(self.read())
-        if self.done:
-            unsubscribe, self._unsubscribe = self._unsubscribe, _nothing
-            unsubscribe()
-            callbacks, self.when_done = self.when_done, []
-            for callback in callbacks:
-                callback(self)
+        # From the ticker and from threads that send: what is read last must be what is shown last.
+        with self._showing:
+            self._show(self.read())
+            callbacks: list[Callable[[ContinuationForm], object]] = []
+            if self.done:
+                unsubscribe, self._unsubscribe = self._unsubscribe, _nothing
+                unsubscribe()
+                callbacks, self.when_done = self.when_done, []
+        for callback in callbacks:
+            callback(self)
 
     def _show(self, facts: FormFacts) -> None:
         for asked in facts.asked:
