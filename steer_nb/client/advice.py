@@ -28,13 +28,27 @@ ADVICE = {
         "This service cannot take messages while it writes: wait for the end of the turn."
     ),
 }
-"""Advice by error code [O, chapter 1.5, and common codes of the API]."""
+"""Advice by error code, or by type where a service sends no code [O, chapter 1.5, and the API]."""
 
 
 def refused(
-    code: str | None, message: str | None, details: tuple[str | None, int | None] = (None, None)
+    code: str | None,
+    message: str | None,
+    *,
+    param: str | None = None,
+    status: int | None = None,
+    kind: str | None = None,
 ) -> ServerRefused:
     """Build the error for a request that never became a response.
+
+    Parameters
+    ----------
+    code, message, param : str or None
+        As the service sent them.
+    status : int or None
+        The HTTP-like status in the event.
+    kind : str or None
+        The error's type; where there is no code, it may say as much.
 
     Examples
     --------
@@ -42,12 +56,12 @@ def refused(
     'The request was refused (rate_limit_exceeded): Slow down. Too many requests: wait a little \
 and send it again.'
     """
-    param, status = details
-    known = code or (f"HTTP {status}" if status else "no code")
+    word = code or (kind if kind in ADVICE else None)
+    known = word or (f"HTTP {status}" if status else "no code")
     said = (message or "The service gave no reason").strip()
     if not said.endswith((".", "!", "?")):
         said += "."
-    advice = ADVICE.get(code or "", "")
+    advice = ADVICE.get(word or "", "")
     return ServerRefused(
         f"The request was refused ({known}): {said} {advice}".rstrip(),
         code=code,

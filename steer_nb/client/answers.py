@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.client.settings import redacted
 from steer_nb.errors import InvalidInput, TraceError
 from steer_nb.ledger import rules
-from steer_nb.wire import cancelled_fields, fill_stub
+from steer_nb.wire import cancelled_fields, fill_stub, stub_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
@@ -30,6 +32,8 @@ class Answers:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        # Answers with credentials in them, by response and key: the trace has them hidden.
+        self._whole: dict[tuple[str, str], dict[str, Any]] = {}
 
     def find(self, lane: LaneSettings, key: str) -> tuple[ResponseState, RequiredInputState]:
         """Find the required input `key` of a lane, the newest first: keys are unique only there.
@@ -72,7 +76,7 @@ class Answers:
         item: dict[str, Any],
         by: str,
     ) -> None:
-        """Record a filled stub.
+        """Record a filled stub, without the credentials that it may hold.
 
         Raises
         ------
@@ -81,12 +85,23 @@ class Answers:
         """
         recorder = self._core.recorder
         place = {"lane": lane.stream_id, "parent": response.id, "key": stub.key}
-        recorder.note("filled", **place, item=item, by=by)
+        hidden = redacted(item)
+        if hidden != item:
+            self._whole[response.id, stub.key] = item
+        recorder.note("filled", **place, item=hidden, by=by)
         try:
             recorder.sync()
         except TraceError:
             recorder.note("cleared", **place)
             raise
+
+    def items(self, parent: ResponseState) -> list[dict[str, Any]]:
+        """The filled stubs of a response as they are to be sent, credentials and all."""
+        items = []
+        for item in rules.continuation_input(parent):
+            whole = self._whole.get((parent.id, stub_key(item)))
+            items.append(whole if whole is not None and redacted(whole) == item else item)
+        return items
 
     def clear(self, lane: LaneSettings, key: str) -> None:
         """Take a value back that was not sent yet."""

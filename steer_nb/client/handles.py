@@ -190,20 +190,20 @@ class Response(_Handle):
             )
             raise NotConnected(msg)
         if request.state == "failed":
-            raise refused(request.error_code, request.error_message, self._status(ledger, request))
+            error = next((e for e in reversed(ledger.errors) if e.request is request), None)
+            raise refused(
+                request.error_code,
+                request.error_message,
+                param=None if error is None else error.param,
+                status=None if error is None else error.status,
+                kind=None if error is None else error.type,
+            )
         return True if request.state == "unknown" else None
 
     @staticmethod
     def _request_word(request: RequestState | None) -> str:
         assert request is not None
         return "refused" if request.state == "failed" else request.state
-
-    @staticmethod
-    def _status(ledger: Ledger, request: RequestState) -> tuple[str | None, int | None]:
-        for error in reversed(ledger.errors):
-            if error.request is request:
-                return error.param, error.status
-        return None, None
 
     def wait(self, timeout: float | None = None) -> Response:
         """Wait for its own end and return it; successors are handles of their own.

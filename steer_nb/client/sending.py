@@ -246,7 +246,7 @@ class Sender:
             raise InvalidInput(msg, field="previous_response_id", rule=rule)
         body = merge(lane.fields, overrides.fields)
         body["previous_response_id"] = parent.id
-        body["input"] = [*rules.continuation_input(parent), *items]
+        body["input"] = [*self._core.answers.items(parent), *items]
         return body
 
     def _send_create(self, lane: LaneSettings, body: dict[str, Any], overrides: Overrides) -> str:

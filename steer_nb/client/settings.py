@@ -116,8 +116,16 @@ def redacted(body: Mapping[str, Any]) -> dict[str, Any]:
     >>> redacted({"tools": [{"type": "mcp", "server_label": "x", "authorization": "t"}]})
     {'tools': [{'type': 'mcp', 'server_label': 'x', 'authorization': '(hidden)'}]}
     """
-    result = dict(body)
-    tools = body.get("tools")
+    result = _hide(body)
+    items = body.get("input")
+    if isinstance(items, list):  # the answer to a tool search is a list of tools, too
+        result["input"] = [_hide(item) if isinstance(item, dict) else item for item in items]
+    return result
+
+
+def _hide(holder: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(holder)
+    tools = holder.get("tools")
     if isinstance(tools, list) and any(_has_secret(tool) for tool in tools):
         result["tools"] = [_without_secret(tool) for tool in tools]
     return result

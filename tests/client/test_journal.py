@@ -247,3 +247,34 @@ def test_a_request_that_cannot_be_recorded_is_unsent_whatever_went_wrong(
     lane.create("y")
     assert stage.expect()["input"] == "y"
     assert stage.nothing_came()
+
+
+def test_credentials_in_an_answer_are_sent_and_recorded_nowhere(stage, session):
+    lane = session.lane("a")
+    lane.create("x")
+    stage.expect()
+    search = {"type": "tool_search_call", "id": "ts_1", "call_id": "call_1", "execution": "client"}
+    stage.send(created("resp_1", lane="a"), ended("resp_1", {**search, "arguments": {}}, lane="a"))
+    assert lane.wait(10) == "waiting_input"
+    place = {"type": "mcp", "server_label": "files", "server_url": "https://files.example"}
+    shown = lane.fill("call_1", tools=[{**place, "authorization": KEY}])
+    assert shown.item["tools"] == [{**place, "authorization": "(hidden)"}]
+    assert KEY not in lane.preview_continuation()
+    lane.send_continuation()
+    message, disk = stage.expect_with_disk("response.create")
+    assert message["input"][0]["tools"] == [{**place, "authorization": KEY}]
+    assert KEY not in str(disk)
+    assert KEY not in str(list(session.trace))
+
+
+def test_an_answer_that_replaces_one_with_credentials_is_what_is_sent(stage, session):
+    lane = session.lane("a")
+    lane.create("x")
+    stage.expect()
+    search = {"type": "tool_search_call", "id": "ts_1", "call_id": "call_1", "execution": "client"}
+    stage.send(created("resp_1", lane="a"), ended("resp_1", {**search, "arguments": {}}, lane="a"))
+    assert lane.wait(10) == "waiting_input"
+    lane.fill("call_1", tools=[{"type": "mcp", "server_label": "x", "authorization": KEY}])
+    lane.fill("call_1", tools=[])
+    lane.send_continuation()
+    assert stage.expect("response.create")["input"][0]["tools"] == []

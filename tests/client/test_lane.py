@@ -441,6 +441,15 @@ def test_a_refused_create_raises_where_it_is_waited_for(stage, session, code, ad
     stage.expect()
 
 
+def test_a_refusal_without_a_code_is_told_by_its_type(stage, session):
+    response = session.lane("a").create("x")
+    stage.expect()
+    stage.send(error(None, lane="a", status=429, type="usage_limit_reached"))
+    with pytest.raises(errors.ServerRefused, match=r"usage_limit_reached.*plan's limit") as caught:
+        response.wait(10)
+    assert (caught.value.code, caught.value.status) == (None, 429)
+
+
 async def test_awaiting_a_refused_create_raises_too(stage, session):
     response = session.lane("a").create("x")
     stage.expect()
