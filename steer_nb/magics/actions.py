@@ -134,7 +134,12 @@ def _word(word: str) -> str:
 def _connect(parsed: Parsed, _: Spaces) -> Session:
     import steer_nb
 
-    simulate = parsed.get("simulate")
+    url, simulate = parsed.get("url"), parsed.get("simulate")
+    if url is not None and "/" not in url:
+        from steer_nb.simulator import SCENARIOS
+
+        if url in SCENARIOS:
+            refuse(f"{url} is a scenario, no URL: %steer connect --simulate {url}", url)
     pace = {key: parsed.get(key) for key in ("speed", "seed") if key in parsed.values}
     if pace:
         from steer_nb.simulator import Simulator
@@ -142,7 +147,7 @@ def _connect(parsed: Parsed, _: Spaces) -> Session:
         scenario = simulate if isinstance(simulate, str) else "planner"
         simulate = Simulator(scenario, **pace)
     return steer_nb.connect(
-        parsed.get("url"),
+        url,
         model=parsed.get("model"),
         simulate=simulate,
         journal=False if parsed.get("no_journal") else parsed.get("journal"),
@@ -155,7 +160,9 @@ def _open(parsed: Parsed, spaces: Spaces) -> Lane:
     for field in ("name", "fork"):
         if field in settings:
             refuse(f"--set {field}: a request has no such field. {parsed.command.usage}", field)
-    given = {key: parsed.get(key) for key in ("model", "instructions", "fork") if parsed.get(key)}
+    given = {
+        key: parsed.values[key] for key in ("model", "instructions", "fork") if key in parsed.values
+    }
     if parsed.get("tools"):
         given["tools"] = find_tools(parsed.get("tools"), spaces)
     for field in settings.keys() & given.keys():

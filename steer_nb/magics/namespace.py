@@ -51,7 +51,7 @@ def find_tools(names: Iterable[str], namespaces: Iterable[Mapping[str, Any]]) ->
         value = _find(name, spaces, "--tools")
         if not (callable(value) or hasattr(value, "definition") or isinstance(value, dict)):
             refuse(
-                f"--tools: {name} is a {type(value).__name__}; a tool is a function, "
+                f"--tools: {name} is of type {type(value).__name__}; a tool is a function, "
                 "a steer_nb.tool, or a dict with the tool's definition.",
                 name,
             )
@@ -63,7 +63,12 @@ def _find(name: str, namespaces: list[Mapping[str, Any]], option: str) -> Any:
     for namespace in namespaces:
         if name in namespace:
             return namespace[name]
-    known = [key for space in namespaces for key in space if not key.startswith("_")]
+    known = [
+        key
+        for space in namespaces
+        for key, value in space.items()
+        if not key.startswith("_") and callable(value) == (option == "--tools")
+    ]
     near = did_you_mean(name, known)
     what = "a function" if option == "--tools" else "a value"
     return refuse(f"{option}: there is no {name!r} here.{near} Define {what} of that name.", name)

@@ -61,6 +61,7 @@ class TestConnect:
         [
             ("connect --simulate plannr", "Did you mean 'planner'?"),
             ("connect nonsense://x", "nonsense"),
+            ("connect planner", "a scenario, no URL: %steer connect --simulate planner"),
             ("connect ws://127.0.0.1:9/v1 --no-journal", "127.0.0.1:9"),
         ],
     )
@@ -97,6 +98,13 @@ class TestOpen:
             "inside()\n"
         ).raise_error()
         assert list(session.lanes["trip"].tools) == ["helper"]
+
+    def test_an_option_that_is_given_empty_is_given(self, shell: Any, session: Any) -> None:
+        line(shell, "open trip --instructions 'Be brief.'")
+        line(shell, "open trip --instructions ''")
+        assert session.lanes["trip"].settings["instructions"] == ""
+        with pytest.raises(UsageError, match="model is ''"):
+            line(shell, "open trip --model ''")
 
     def test_tool_objects_and_definitions(self, shell: Any, session: Any) -> None:
         shell.user_ns["search"] = {"type": "web_search"}
@@ -238,6 +246,7 @@ class TestSending:
             ("other", "x", "Open are: trip"),
             ("trip", " \n ", "empty"),
             ("trip --vars budgt", "x", "Did you mean budget"),
+            ("trip --vars nope", "x", "'nope' here. Define"),  # not IPython's `open`
             ("trip --vars nan", "x", "JSON"),
             ("send trip", "x", "one lane"),
             ("trip --create --steer", "x", "exclude each other"),
