@@ -76,6 +76,7 @@ class Session:
             wait(opening)
         except BaseException:
             opening.cancel()
+            io_thread.submit(self.core.shut())  # an interrupt may come when it is open already
             raise
         self._forget = io_thread.at_exit(lambda: self.core.shut(1001, "kernel exit"))
 

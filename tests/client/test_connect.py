@@ -253,3 +253,15 @@ session.close()
     done = run(code.replace("steer_nb\nwarn", "steer_nb, steer_nb.errors\nwarn"), stage.base_url)
     assert (done.returncode, done.stderr) == (0, "")
     assert stage.expect()["input"] == "from the parent"
+
+
+def test_an_interrupt_just_when_it_is_open_leaves_no_socket_behind(stage, monkeypatch):
+    def interrupted(future):
+        future.result(10)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("steer_nb.client.session.wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        connect(stage.base_url, quiet=True)
+    assert stage.closing() == (1000, "session closed")
+    assert sessions() == {}
