@@ -160,7 +160,7 @@ def _open(parsed: Parsed, spaces: Spaces) -> Lane:
     for field in ("name", "fork"):
         if field in settings:
             refuse(f"--set {field}: a request has no such field. {parsed.command.usage}", field)
-    given = {
+    given: dict[str, Any] = {
         key: parsed.values[key] for key in ("model", "instructions", "fork") if key in parsed.values
     }
     if parsed.get("tools"):
