@@ -41,6 +41,7 @@ _SECRET_NAME = re.compile(
     r"auth|key|token|secret|cookie|password|signature|credential", re.IGNORECASE
 )
 _SHORTEST_SECRET = 4
+_LOGIN = re.compile(r"//[^/@\s]+@")
 # What the official client sends with HTTP requests and has no meaning in an upgrade.
 _NOT_FOR_SOCKETS = re.compile(r"(accept|content-type|user-agent|x-stainless-.*)\Z", re.IGNORECASE)
 
@@ -94,7 +95,7 @@ class Endpoint:
     headers: Mapping[str, Secret] = field(default_factory=dict)
 
     def scrub(self, text: str) -> str:
-        """`text` without any secret of this endpoint."""
+        """`text` without any secret of this endpoint, and without a proxy's name and password."""
         pieces = [urlsplit(self.address.reveal()).query]
         for name, secret in self.headers.items():
             if _SECRET_NAME.search(name):
@@ -103,7 +104,7 @@ class Endpoint:
         for piece in pieces:
             if len(piece) >= _SHORTEST_SECRET:
                 text = text.replace(piece, "(hidden)")
-        return text
+        return _LOGIN.sub("//(hidden)@", text)
 
 
 def is_loopback(host: str) -> bool:

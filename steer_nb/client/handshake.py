@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 from typing import TYPE_CHECKING
+from urllib.request import getproxies
 
 from websockets.exceptions import (
     InvalidHandshake,
@@ -111,6 +112,11 @@ def _network(error: BaseException, endpoint: Endpoint) -> tuple[str, str]:
             "A server without TLS is reached with http:// or ws:// (and without a key).",
         )
     if isinstance(error, OSError) and _REFUSED.search(str(error)):
+        if not endpoint.loopback and {"https", "http", "all", "socks"} & getproxies().keys():
+            return f"{url} cannot be reached (connection refused).", (
+                "A proxy is set here (HTTPS_PROXY and the like): is it running, is it the right "
+                "one? NO_PROXY names hosts that need none."
+            )
         return f"Nothing listens at {url} (connection refused).", (
             f"Is the server running, on this port? {_SIMULATOR}"
         )

@@ -41,6 +41,15 @@ class Session:
     ----------
     name : str
         What it is called; connecting again under that name replaces it.
+
+    Examples
+    --------
+    >>> import steer_nb
+    >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+    ...     first = session.lane("lisbon").create("Plan a day in Lisbon.")
+    ...     second = session.lane("porto").create("Plan a day in Porto.")
+    ...     session.wait(timeout=30)
+    {'lisbon': 'idle', 'porto': 'idle'}
     """
 
     def __init__(
@@ -173,6 +182,8 @@ class Session:
             If a setting is none, or has a bad value.
         NotConnected
             If the connection is gone and there is no such lane yet.
+        LaneBusy, RequiredInputOpen, NothingToContinue, UnknownLane
+            If what it is to be forked from cannot be continued now, with the reason.
         """
         given = {"model": model, "tools": tools, "instructions": instructions}
         settings.update({key: value for key, value in given.items() if value is not None})

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import ssl
 import threading
+import traceback
 from http import server as web
 
 import pytest
@@ -14,6 +16,12 @@ from steer_nb.client.endpoint import of_url
 from steer_nb.simulator import Simulator
 
 KEY = "sk-secret-0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
 
 
 class Canned:
@@ -144,6 +152,20 @@ def test_a_failed_attempt_is_on_record_without_the_key(tmp_path):
 
 def explained(error: BaseException, url: str = "https://example.org/v1") -> str:
     return str(handshake.explain(error, of_url(url, api_key=KEY)))
+
+
+def test_a_proxy_that_refuses_is_not_taken_for_the_service(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    refused = ConnectionRefusedError(111, "Connection refused")
+    assert "HTTPS_PROXY" in explained(refused)
+    assert "HTTPS_PROXY" not in explained(refused, "ws://127.0.0.1:1/v1")
+
+
+def test_a_proxys_password_is_nowhere(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "odd://me:pass-word@proxy.example:1")
+    with pytest.raises(errors.ConnectionFailed) as caught:
+        connect("wss://example.org/v1", api_key=KEY, journal=False, quiet=True)
+    assert "pass-word" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize(
