@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_PER_SECOND",
     "CLOCK_S",
+    "NOTHING",
     "PER_SECOND",
     "Pacer",
     "Picture",
@@ -36,6 +37,10 @@ ALL_PER_SECOND: Final = 50
 
 CLOCK_S: Final = 1.0
 """How often a picture is repainted that only its clock changes."""
+
+
+NOTHING: Final[dict[str, Any]] = {"text/html": "", "text/plain": ""}
+"""The bundle of a picture that is taken away."""
 
 
 def find_kernel() -> Any | None:

@@ -10,7 +10,7 @@ import ipywidgets as w
 from steer_nb.client import Steer
 from steer_nb.errors import SteerError
 from steer_nb.widgets.controls import button, control, line, static, styled, view_bundle
-from steer_nb.widgets.painter import Picture
+from steer_nb.widgets.painter import NOTHING, Picture
 from steer_nb.widgets.text import clip, esc, plain
 from steer_nb.widgets.ticker import in_background, ticker
 
@@ -56,17 +56,18 @@ class SayBox:
         self.text.on_msg(self._message)
         self.text.observe(self._typed, names="value")
 
-    def show(self) -> None:
-        """Show it in the running cell."""
+    def show(self) -> Picture:
+        """Show it in the running cell, and return where it stands."""
         picture = Picture()
         # Without a live page nothing is shown: a text box in a saved notebook is of no use.
-        picture.show({**view_bundle(self.widget), "text/plain": "", "text/html": ""})
+        picture.show({**view_bundle(self.widget), **NOTHING})
         self._pictures.append(picture)
+        return picture
 
     def close(self) -> None:
         """Take it away: there is nobody left to talk to."""
         for picture in self._pictures:
-            picture.update({"text/plain": "", "text/html": ""})
+            picture.update(NOTHING)
 
     def refresh(self, verb: str) -> None:
         """Say what the button would do now: `verb` is Send or Steer. Any thread may call this."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.ledger import rules
 from steer_nb.ledger.state import LaneState
 from steer_nb.widgets import render
-from steer_nb.widgets.painter import CLOCK_S, Pacer, Picture, repeat_pictures
+from steer_nb.widgets.painter import CLOCK_S, NOTHING, Pacer, Picture, repeat_pictures
 from steer_nb.widgets.text import clip, esc, esc_strict
 from steer_nb.widgets.words import working
 
@@ -58,6 +58,8 @@ class _Stage:
         self.session = session
         self.pictures: tuple[Picture, ...] = ()
         self.box: SayBox | None = None
+        self.below: dict[Picture, Picture] = {}
+        """Where the box stands below a picture."""
         self._key = (session, subject)
         self._name = name
         self._draw = draw
@@ -86,6 +88,9 @@ class _Stage:
                 _stages[self._key] = self
         for old in kept[:-MOST_PICTURES]:
             old.update(_moved_on(self._name))
+            below = self.below.pop(old, None)
+            if below is not None:
+                below.update(NOTHING)
         # What happened between the first picture and the subscription is drawn by this.
         self.session.read(lambda _: self._pacer.wake())
         return drawing
@@ -224,7 +229,7 @@ class LaneView(_View):
 
             stage.box = SayBox(self.lane)
         stage.box.refresh(drawing.verb)
-        stage.box.show()
+        stage.below[stage.pictures[-1]] = stage.box.show()
 
     def __repr__(self) -> str:
         return f"<LaneView of {self.lane.name}>"

@@ -165,6 +165,23 @@ def test_shown_again_both_go_on_and_the_oldest_of_four_says_goodbye(kernel: Kern
         assert "Plan a trip." in last_html(kernel, display)
 
 
+def test_where_a_picture_says_goodbye_its_box_goes_too(kernel: Kernel) -> None:
+    kernel.run("start('planner')")
+    cells = [kernel.run("LaneView(session, lane)") for _ in range(4)]
+    kernel.listen(0.3)
+    boxes = [
+        next(
+            m["content"]["transient"]["display_id"]
+            for m in kernel.of(cell, "display_data")
+            if "application/vnd.jupyter.widget-view+json" in m["content"]["data"]
+        )
+        for cell in cells
+    ]
+    gone = [len(updates(kernel.messages, box)) for box in boxes]
+    assert gone == [1, 0, 0, 0]
+    assert last_html(kernel, boxes[0]) == ""
+
+
 def test_the_board_follows(kernel: Kernel) -> None:
     kernel.run("start('weather')")
     cell = kernel.run("BoardView(session)")
