@@ -43,7 +43,7 @@ def response_object(record: Record, *, usage: dict[str, Any] | None = None) -> d
         "temperature": _or(settings.get("temperature"), default=1.0),
         "text": settings.get("text") or {"format": {"type": "text"}},
         "tool_choice": _or(settings.get("tool_choice"), default="auto"),
-        "tools": settings.get("tools") or [],
+        "tools": [_without_credentials(tool) for tool in settings.get("tools") or []],
         "top_logprobs": _or(settings.get("top_logprobs"), default=0),
         "top_p": _or(settings.get("top_p"), default=1.0),
         "truncation": _or(settings.get("truncation"), default="disabled"),
@@ -54,6 +54,13 @@ def response_object(record: Record, *, usage: dict[str, Any] | None = None) -> d
     if conversation is not None:
         response["conversation"] = conversation
     return response
+
+
+def _without_credentials(tool: Any) -> Any:
+    # A response says which tools it had, and must not give away what opens an MCP server.
+    if not isinstance(tool, dict) or tool.get("type") != "mcp":
+        return tool
+    return {name: value for name, value in tool.items() if name not in ("authorization", "headers")}
 
 
 def _or(value: Any, *, default: Any) -> Any:

@@ -270,3 +270,17 @@ async def test_output_parts(simulate):
         result = answer(calls_of(ended)[0], output=parts)
         text = text_of(await line.ask([result], previous_response_id=ended["id"]))
         assert "see [image] [file w.csv]" in text
+
+
+async def test_credentials_of_mcp_tools_are_not_given_back(simulate):
+    tool = {
+        "type": "mcp",
+        "server_label": "files",
+        "server_url": "https://example.com",
+        "authorization": "tok-secret",
+        "headers": {"X-Key": "hdr-secret"},
+    }
+    async with wire(simulate("planner")) as line:
+        response = await line.ask("Plan.", tools=[tool])
+        assert response["tools"][0]["server_label"] == "files"
+        assert "secret" not in json.dumps(line.events)
