@@ -105,9 +105,15 @@ class Recorder:
         """Record that something happened here."""
         return self._record("note", note=note, data=data)
 
-    def out(self, raw: str, key: str, lane: str | None) -> Entry:
-        """Record a request that is about to be written; call `sync` before it is."""
-        return self._record("out", raw=raw, data={"key": key, "lane": lane})
+    def out(self, raw: str, key: str, lane: str | None, again: str | None = None) -> Entry:
+        """Record a request that is about to be written; call `sync` before it is.
+
+        `again` is the key of the earlier message that a person chose to send again in it.
+        """
+        data = {"key": key, "lane": lane}
+        if again is not None:
+            data["again"] = again
+        return self._record("out", raw=raw, data=data)
 
     def _record(
         self,

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.endpoint import Endpoint, from_environment, of_client, of_url
+from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.session import Session
 from steer_nb.client.transport import WebSocketTransport
 from steer_nb.errors import InvalidInput, UnknownSession
@@ -37,6 +38,7 @@ def connect(
     client: Any = None,
     headers: Mapping[str, str] | None = None,
     tools: Iterable[Any] = (),
+    reconnect: bool | Reconnect = True,
     quiet: bool = False,
 ) -> Session:
     """Open a session with a service, or with the embedded simulator.
@@ -68,6 +70,9 @@ def connect(
         More headers for the upgrade request.
     tools : list, optional
         Functions, `Tool` objects and the wire's own tool objects, for every lane.
+    reconnect : bool or Reconnect
+        Whether, and how often, a lost connection is made anew. What it carried is never sent again
+        by itself, and each lane says how it can go on: see `Lane.recovery`.
     quiet : bool
         Print nothing.
 
@@ -118,7 +123,8 @@ def connect(
         session = Session(
             name,
             given,
-            WebSocketTransport(),
+            WebSocketTransport,
+            reconnect=_policy(reconnect),
             model=model,
             tools=tools,
             simulator=simulator,
@@ -137,6 +143,12 @@ def connect(
     if not quiet:
         sys.stdout.write(line + "\n")
     return session
+
+
+def _policy(reconnect: bool | Reconnect) -> Reconnect:
+    if isinstance(reconnect, Reconnect):
+        return reconnect
+    return Reconnect() if reconnect else NEVER
 
 
 def sessions() -> dict[str, Session]:

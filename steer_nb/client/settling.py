@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.core import CONNECTION_SECONDS
-from steer_nb.ledger import rules
+from steer_nb.ledger import recovery, rules
+from steer_nb.wire import CONNECTION_SECONDS
 
 if TYPE_CHECKING:
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
     from steer_nb.ledger.state import LaneWord
 
-__all__ = ["all_settled", "going_on", "settled_word", "status"]
+__all__ = ["all_idle", "all_settled", "going_on", "settled_word", "status"]
 
 
 def settled_word(core: Core, lane: LaneSettings) -> LaneWord | None:
@@ -35,6 +35,14 @@ def all_settled(core: Core) -> dict[str, str] | None:
                 return None
             words[lane.name] = word
     return words
+
+
+def all_idle(core: Core) -> bool:
+    """Whether nothing goes on in any lane, and none waits for a person."""
+    return all(
+        rules.lane_word(state) in ("idle", "failed", "detached") and not core.runner.busy(state)
+        for state in core.ledger.lanes.values()
+    )
 
 
 def going_on(core: Core, lane: LaneSettings) -> str:
@@ -84,6 +92,8 @@ def status(core: Core) -> dict[str, Any]:
         "model": core.defaults.get("model"),
         "age_s": age,
         "left_s": None if age is None else CONNECTION_SECONDS - age,
+        "reconnecting": _trying(core),
+        "to_decide": _to_decide(core),
         "lanes": words,
         "in_flight": sum(lane.current is not None for lane in ledger.lanes.values()),
         "queued": sum(len(lane.queue) for lane in ledger.lanes.values()),
@@ -91,3 +101,17 @@ def status(core: Core) -> dict[str, Any]:
         "requests": sum(one.n_out for one in ledger.connections.values()),
         "problems": len(ledger.problems),
     }
+
+
+def _trying(core: Core) -> str | None:
+    trying = core.ledger.reconnecting
+    return None if trying is None else f"attempt {trying.attempt} of {trying.attempts}"
+
+
+def _to_decide(core: Core) -> list[str]:
+    """Name what only a person can decide: lanes to recover, messages with an unknown outcome."""
+    ledger = core.ledger
+    lanes = [o.lane for lane in ledger.lanes.values() if (o := recovery.offer(ledger, lane))]
+    steers = [steer.key for steer in ledger.steers.values() if steer.undecided]
+    requests = [request.key for request in ledger.requests.values() if request.undecided]
+    return [*(f"lane {name}" for name in lanes), *steers, *requests]

@@ -27,6 +27,7 @@ __all__ = [
     "listed",
     "parent_continued",
     "parent_ended",
+    "set_aside",
     "tool_finished",
     "tool_started",
 ]
@@ -142,7 +143,7 @@ def answers_returned(ledger: Ledger, request: RequestState) -> None:
 def parent_ended(parent: ResponseState) -> None:
     """A parent that failed can no longer be continued: nobody needs to answer its calls."""
     if parent.status in ("failed", "error", "cancelled"):
-        _set_aside(parent)
+        set_aside(parent)
 
 
 def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
@@ -152,7 +153,7 @@ def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
         if request is not None and stub.request_key == request.key:
             stub.state = "confirmed"
             stub.continuation_response_id = successor.id
-    _set_aside(parent)
+    set_aside(parent)
 
 
 def tool_started(ledger: Ledger, fact: f.ToolStarted, entry: Entry) -> ResponseState | None:
@@ -181,7 +182,7 @@ def tool_finished(ledger: Ledger, fact: f.ToolFinished, entry: Entry) -> Respons
 def active_continuation(parent: ResponseState) -> RequestState | None:
     """The continuation that was written for this parent and not refused, if there is one."""
     for request in reversed(parent.continuations):
-        if request.state in ("sent", "started", "unknown"):
+        if request.state in ("sent", "started") or request.undecided:
             return request
     return None
 
@@ -196,7 +197,8 @@ def _carried(stub: RequiredInputState, request: RequestState, answer: dict[str, 
         stub.continuation_response_id = request.response_id
 
 
-def _set_aside(parent: ResponseState) -> None:
+def set_aside(parent: ResponseState) -> None:
+    """Nobody has to answer the parent's calls any more; what was filled is kept."""
     for stub in parent.required.values():
         if stub.is_open and not stub.optional:
             stub.state = "stale"

@@ -37,6 +37,8 @@ ResponseWord = Literal[
     "in_progress", "completed", "incomplete", "failed", "error", "cancelled", "truncated"
 ]
 RequestWord = Literal["sent", "started", "failed", "unknown", "unsent"]
+DecisionWord = Literal["dropped", "sent_again"]
+ResumeWord = Literal["continue", "rebuild", "leave"]
 InputWord = Literal["open", "filled", "sending", "sent", "confirmed", "stale", "cancelled"]
 
 
@@ -190,6 +192,13 @@ class RequestState:
     error_code: str | None = None
     error_message: str | None = None
     ended: Entry | None = None
+    decision: DecisionWord | None = None
+    again_key: str | None = None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether its outcome is unknown and nobody has said yet what shall become of it."""
+        return self.state == "unknown" and self.decision is None
 
 
 @dataclass(slots=True, eq=False)
@@ -217,6 +226,13 @@ class SteerState:
     failure_input: Any = None
     successor_id: str | None = None
     successor_kind: Literal["auto", "explicit"] | None = None
+    decision: DecisionWord | None = None
+    again_key: str | None = None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether its outcome is unknown and nobody has said yet what shall become of it."""
+        return self.state == "unknown" and self.decision is None
 
     @property
     def lane(self) -> LaneState | None:
@@ -323,6 +339,10 @@ class LaneState:
     error_code: str | None = None
     error_message: str | None = None
     detached: bool = False
+    detached_for: str | None = None
+    resume: ResumeWord | None = None
+    resume_from: str | None = None
+    resumed: Entry | None = None
     echoed: bool = False
     last: Entry | None = None
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.ledger.deciding import decide
 from steer_nb.ledger.state import LaneState, RequestState, ResponseState, SteerState, SteerWord
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def advance(steer: SteerState, state: SteerWord) -> bool:
 
 def sent(ledger: Ledger, fact: f.SteerSent, entry: Entry) -> ResponseState | None:
     """A steer is written: from here on it may have been received."""
+    if fact.again is not None:
+        decide(ledger, fact.again, "sent_again", fact.key)
     parent = ledger.responses.get(fact.parent_id)
     steer = _new(ledger, fact.key, fact.parent_id, fact.input, entry, sent=entry)
     steer.deltas_at_send = 0 if parent is None else parent.n_deltas
