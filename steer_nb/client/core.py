@@ -15,6 +15,7 @@ from steer_nb.client.answers import Answers
 from steer_nb.client.handshake import FAILURES, explain
 from steer_nb.client.reconnecting import Reconnect, Reconnector
 from steer_nb.client.recorder import Recorder
+from steer_nb.client.restoring import restore
 from steer_nb.client.runner import ToolRunner
 from steer_nb.client.sending import Sender
 from steer_nb.client.transport import NotWritten, SocketClosed
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from steer_nb.client.tools import Tool
     from steer_nb.client.transport import Transport
     from steer_nb.ledger import Ledger
-    from steer_nb.trace import Journal
+    from steer_nb.trace import Journal, Trace
 
 __all__ = ["Core"]
 
@@ -50,6 +51,8 @@ class Core:
         Returns a fresh, unopened transport; each connection has its own.
     policy : Reconnect
         What is done when the connection is lost.
+    trace : Trace, optional
+        A trace to go on with: that of a session whose process is gone.
 
     Attributes
     ----------
@@ -73,10 +76,11 @@ class Core:
         endpoint: Endpoint,
         make_transport: Callable[[], Transport],
         policy: Reconnect,
+        trace: Trace | None = None,
     ) -> None:
         self.name = name
         self.endpoint = endpoint
-        self.recorder = Recorder(self._changed)
+        self.recorder = Recorder(self._changed, trace)
         self.defaults: dict[str, Any] = {}
         self.functions: dict[str, Tool] = {}
         self.lanes: dict[str | None, LaneSettings] = {}
@@ -116,7 +120,15 @@ class Core:
         """
         recorder = self.recorder
         recorder.start(asyncio.get_running_loop(), journal)
-        recorder.note("session", name=self.name, url=self.endpoint.shown, **about)
+        restored = bool(recorder.trace.entries)
+        recorder.note(
+            "recovered" if restored else "session",
+            name=self.name,
+            url=self.endpoint.shown,
+            **about,
+        )
+        if restored:
+            restore(self)
         try:
             await self._transport.connect(self.endpoint)
         except FAILURES as error:

@@ -76,7 +76,9 @@ class Sender:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._count = 0
+        self._count = max(
+            (_number(key) for key in (*core.ledger.requests, *core.ledger.steers)), default=0
+        )
 
     # -- the three requests ------------------------------------------------------------------
 
@@ -318,3 +320,8 @@ class Sender:
 def _on(lane: LaneSettings, reason: str | None) -> str:
     text = (reason or "it cannot take this now").rstrip(".")
     return f"Lane {lane.name}: {text}."
+
+
+def _number(key: str) -> int:
+    tail = key.rpartition("-")[2]
+    return int(tail) if tail.isdecimal() else 0

@@ -51,13 +51,14 @@ class Session:
         make_transport: Callable[[], Transport],
         *,
         reconnect: Reconnect = NEVER,
+        trace: Trace | None = None,
         model: str | None = None,
         tools: Any = (),
         simulator: Simulator | None = None,
         scenario: str | None = None,
     ) -> None:
         self.name = name
-        self.core = Core(name, endpoint, make_transport, reconnect)
+        self.core = Core(name, endpoint, make_transport, reconnect, trace)
         self._simulator = simulator
         self._scenario = scenario
         fields: dict[str, Any] = {"model": model or DEFAULT_MODEL}
@@ -79,6 +80,8 @@ class Session:
         except BaseException:
             opening.cancel()
             raise
+        for stream_id in self.read(lambda _: tuple(self.core.lanes)):
+            self.lane_object(stream_id)
         self._forget = io_thread.at_exit(lambda: self.core.shut(1001, "kernel exit"))
 
     # -- what it is --------------------------------------------------------------------------

@@ -141,6 +141,12 @@ def may_create(
             f"a steer of {parent.id} is still queued and its successor comes by itself. Wait for "
             "it, or steer again."
         )
+    carrier = active_continuation(parent)
+    if carrier is not None and carrier.undecided:
+        return (
+            f"the continuation {carrier.key} of {parent.id} has an unknown outcome, and without "
+            "its answers nothing can follow. Decide first: send it again, or drop it."
+        )
     open_keys = [s.key for s in unanswered(parent)]
     if open_keys and parent.status == "completed":
         return (

@@ -2,7 +2,8 @@
 
 Every moment is the trace entry that caused it (`sent`, `started`, `ended` …), so each carries its
 wall time `at`, its monotonic time `t` and its place `seq`. These objects change while entries are
-folded and belong to the thread that folds them; nobody else may hold on to them.
+folded and belong to the thread that folds them; nobody else may hold on to them. They refer to each
+other, so they have no field-by-field repr: it would print a whole session.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ResumeWord = Literal["continue", "rebuild", "leave"]
 InputWord = Literal["open", "filled", "sending", "sent", "confirmed", "stale", "cancelled"]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ConnectionState:
     """One socket, from open to close."""
 
@@ -57,7 +58,7 @@ class ConnectionState:
     n_out: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ItemState:
     """One output item. `data` is its newest full form; `parts` collects its texts as they come."""
 
@@ -121,7 +122,7 @@ class ItemState:
         return self.joined("arguments")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ToolRun:
     """One run of one of the person's own functions for one call: there is never a second."""
 
@@ -135,7 +136,7 @@ class ToolRun:
     duration_s: float | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RequiredInputState:
     """One result or decision that a response waits for.
 
@@ -176,7 +177,7 @@ class RequiredInputState:
         return self.state in ("open", "filled")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RequestState:
     """One `response.create` that was written, from sending to its response."""
 
@@ -201,7 +202,7 @@ class RequestState:
         return self.state == "unknown" and self.decision is None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SteerState:
     """One submission of input into a running response."""
 
@@ -250,7 +251,7 @@ class SteerState:
         return self.state in ("sent", "accepted", "pending")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
     """One response, its items, what steers it, and what it asks for."""
 
@@ -321,7 +322,7 @@ class ResponseState:
         return value if isinstance(value, int) else None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class LaneState:
     """One lane: requests run one after another, a conversation hangs on `tip`."""
 
@@ -352,7 +353,7 @@ class LaneState:
         return DEFAULT_LANE if self.stream_id is None else self.stream_id
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ServerErrorState:
     """One `error` event, and what it was about."""
 
