@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from steer_nb.magics.grammar import COMMANDS
 
@@ -30,6 +32,26 @@ def test_its_python_runs():
     exec(compile(code, "README.md", "exec"), space)
     assert "18 °C and sunny" in space["answer"].text
     assert len(space["trace"].frames.responses) == 2
+
+
+def test_its_first_steps_work_as_they_stand(monkeypatch: Any, tmp_path: Path) -> None:
+    """The cells of the five minutes, comments and all."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    section = README[README.index("## Five minutes") : README.index("## What it does")]
+    cells = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(cells) == 4
+    shell = InteractiveShell()
+    try:
+        for cell in cells[:-1]:
+            shell.run_cell(cell).raise_error()
+        shell.run_cell("%steer wait planner --timeout 60").raise_error()
+        steers = shell.run_cell(cells[-1])
+        steers.raise_error()
+        assert list(steers.result["state"]) == ["committed"]
+    finally:
+        shell.run_cell("%steer close").raise_error()
+        shell.run_cell("%unload_ext steer_nb")
 
 
 @pytest.mark.parametrize(

@@ -288,8 +288,11 @@ class Core:
         """
         future: Future[Any] = Future()
         self._watches.append((predicate, future))
-        # Between an entry and its batch, tools that are about to run have not begun: ask later.
-        if not self.recorder.dirty:
+        if self.recorder.dirty:
+            # Between an entry and its batch, tools that are about to run have not begun: ask after
+            # the batch, also one of text alone.
+            self._seen = -1
+        else:
             self._settle()
         return future
 

@@ -6,9 +6,12 @@ through it.
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from steer_nb._version import __version__
 from steer_nb.errors import TraceError
@@ -114,8 +117,8 @@ class Recorder:
         self._apply(entry)
 
     def note(self, note: str, **data: Any) -> Entry:
-        """Record that something happened here."""
-        return self._record("note", note=note, data=data)
+        """Record that something happened here; `data` is copied as the file will have it."""
+        return self._record("note", note=note, data=_as_read_back(data))
 
     def out(self, raw: str, key: str, lane: str | None, again: str | None = None) -> Entry:
         """Record a request that is about to be written; call `sync` before it is.
@@ -198,6 +201,18 @@ class Recorder:
                 journal.close()
             except TraceError as error:
                 self.note("problem", kind="journal", detail=str(error))
+
+
+def _as_read_back(data: dict[str, Any]) -> dict[str, Any]:
+    """`data` as JSON gives it back: a trace equals the one that is loaded from its file."""
+    try:
+        text = msgspec.json.encode(data)
+    except (TypeError, ValueError):
+        # Such as half a character in a file's name. A note is never worth a session: it is kept
+        # with what can be written of it.
+        text = json.dumps(data, ensure_ascii=False, default=repr).encode("utf-8", "replace")
+    copy: dict[str, Any] = json.loads(text)
+    return copy
 
 
 def _nowhere(_: Entry) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from steer_nb.client.io import io_thread
 from steer_nb.client.sending import Overrides
+from steer_nb.client.tools import said
 from steer_nb.errors import InvalidInput, SteerError, ToolFailed, TraceError
 from steer_nb.ledger import rules
 from steer_nb.wire import fill_stub
@@ -168,7 +169,7 @@ class ToolRunner:
         except ToolFailed as failure:
             error = str(failure)
         except BaseException as failure:  # noqa: BLE001 - sys.exit() in a tool must not lose a call
-            error = f"{tool.name} raised {type(failure).__name__}: {failure}"
+            error = f"{tool.name} raised {said(failure)}"
         output, error = _whole(output), None if error is None else _whole(error)
         duration = time.monotonic() - began
         io_thread.post(self._finish, lane, parent, key, output, error, duration, by)

@@ -16,7 +16,6 @@ from steer_nb.errors import (
     LaneBusy,
     NothingToContinue,
     RequiredInputOpen,
-    TraceError,
     UnknownLane,
 )
 from steer_nb.ledger import rules
@@ -308,10 +307,11 @@ class Sender:
         recorder = self._core.recorder
         text = encode(request)
         hidden = redacted(request)
-        recorder.out(text if hidden == request else encode(hidden), key, lane.stream_id, again)
+        shown = text if hidden == request else encode(hidden)
         try:
+            recorder.out(shown, key, lane.stream_id, again)
             recorder.sync()
-        except TraceError as error:
+        except BaseException as error:
             recorder.note("unsent", key=key, reason=str(error))
             raise
         self._core.post(key, text)

@@ -93,8 +93,9 @@ def prepare(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Tool
         fields["tools"], functions = split_tools(fields["tools"])
     elif "tools" in fields:
         functions = {}
-    response_create(**{name: value for name, value in fields.items() if value is not None})
-    return fields, functions
+    checked = response_create(**fields)
+    # The checked copy: what was given may be changed later by whoever gave it.
+    return {name: checked.get(name) for name in fields}, functions
 
 
 def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:

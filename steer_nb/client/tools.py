@@ -22,7 +22,7 @@ from steer_nb.wire import check_value
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["POLICIES", "Policy", "Tool", "split_tools", "tool"]
+__all__ = ["POLICIES", "Policy", "Tool", "said", "split_tools", "tool"]
 
 Policy = Literal["ask", "auto", "never"]
 """When a function runs: when a person says so, by itself, or never (the model may still ask)."""
@@ -145,7 +145,7 @@ class Tool:
             if inspect.isawaitable(result):
                 result = asyncio.run(_await(result))
         except Exception as error:
-            msg = f"{self.name} raised {type(error).__name__}: {error}"
+            msg = f"{self.name} raised {said(error)}"
             raise ToolFailed(msg) from error
         return self._text(result)
 
@@ -380,6 +380,14 @@ def _simple(value: Any) -> object:
                 return getattr(value, method)()
     msg = f"{type(value).__name__} is no JSON; return text, numbers, lists or dicts."
     raise NotImplementedError(msg)
+
+
+def said(error: BaseException) -> str:
+    """An exception's type and message; a message that cannot be made is left out."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException:  # noqa: BLE001 - its own __str__ raised; the call still needs its end
+        return type(error).__name__
 
 
 def _shown(value: object) -> str:

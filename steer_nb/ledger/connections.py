@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from steer_nb.ledger import deciding, required, steering
 from steer_nb.ledger.state import (
     ConnectionState,
+    LaneState,
     RequestState,
     ResponseState,
     ResumeWord,
@@ -31,8 +32,9 @@ __all__ = [
     "unsent",
 ]
 
-# Errors of the whole connection: they belong to no lane, even when the default lane is busy.
-CONNECTION_CODES: Final = frozenset({"websocket_connection_limit_reached", "invalid_stream_id"})
+LIMIT_CODE: Final = "websocket_connection_limit_reached"
+# These carry no `stream_id`, and yet are not about the default lane, even when that is busy.
+CONNECTION_CODES: Final = frozenset({LIMIT_CODE, "invalid_stream_id"})
 RESUME_WORDS: Final = frozenset(get_args(ResumeWord))
 
 
@@ -182,11 +184,28 @@ def _request_failed(
             _detach(lane, "previous_response_not_found")
 
 
+def _lane_of(ledger: Ledger, fact: f.ServerError, entry: Entry) -> LaneState | None:
+    lane = ledger.lanes.get(fact.lane)
+    if fact.lane is not None:
+        return lane
+    if lane is not None and (lane.current is not None or lane.queue):
+        return None if fact.code in CONNECTION_CODES else lane
+    busy = [
+        other
+        for other in ledger.lanes.values()
+        if other.connection == entry.connection and (other.current is not None or other.queue)
+    ]
+    # Not every service names the lane. With one request in flight there is nothing else that the
+    # error could answer; with more, nothing is guessed.
+    alone = busy[0] if len(busy) == 1 and fact.code != LIMIT_CODE else None
+    if alone is not None and alone.current is None and len(alone.queue) == 1:
+        return alone
+    return None if fact.code in CONNECTION_CODES else lane
+
+
 def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseState | None:
     """The service refused a request, or broke off a response, or spoke of the connection."""
-    lane = ledger.lanes.get(fact.lane)
-    if fact.lane is None and fact.code in CONNECTION_CODES:
-        lane = None
+    lane = _lane_of(ledger, fact, entry)
     request = response = None
     if lane is not None:
         current = lane.current
@@ -196,6 +215,10 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
             response = current
         elif lane.queue:
             request = lane.queue[0]
+        elif lane.tip is not None and lane.tip.live_steers:
+            # A successor was due; the error comes in its place and says nothing of the steers.
+            steering.response_broke(lane.tip, entry)
+            lane.error_code, lane.error_message = fact.code, fact.message
     if request is not None:
         _request_failed(ledger, request, fact, entry)
     elif response is not None:

@@ -142,7 +142,7 @@ class Ledger:
 def _steer_pending(ledger: Ledger, fact: f.SteerPending, entry: Entry) -> ResponseState | None:
     parent = steering.pending(ledger, fact, entry)
     if parent is not None:
-        required.listed(parent, fact, entry)
+        required.listed(ledger, parent, fact, entry)
     return parent
 
 

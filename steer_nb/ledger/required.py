@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steer_nb.errors import InvalidInput
 from steer_nb.ledger.state import RequestState, RequiredInputState, ResponseState, ToolRun
 from steer_nb.wire import stub_key
 
@@ -53,16 +54,20 @@ def asked(parent: ResponseState, fact: f.ItemFinished, entry: Entry) -> None:
         known.call = fact.item
 
 
-def listed(parent: ResponseState, fact: f.SteerPending, entry: Entry) -> None:
+def listed(ledger: Ledger, parent: ResponseState, fact: f.SteerPending, entry: Entry) -> None:
     """The service's own list. It is the last word on what is still needed.
 
     Several steers of one parent report the same list; they still need one continuation.
     """
     named: set[str] = set()
     carrier = active_continuation(parent)
-    answered = {} if carrier is None else {stub_key(a): a for a in carrier.answers}
+    answered = {} if carrier is None else {_key(a): a for a in carrier.answers}
     for stub in fact.stubs:
-        key = stub_key(stub)
+        key = _key(stub)
+        if key is None:
+            where = f"{parent.id}: a stub of type {stub.get('type')!r} that nothing identifies"
+            ledger.problem("odd_field", where, entry)
+            continue
         named.add(key)
         known = parent.required.get(key)
         if known is not None:
@@ -121,10 +126,11 @@ def answers_sent(
         return
     parent.continuations.append(request)
     for answer in request.answers:
-        key = stub_key(answer)
-        stub = parent.required.get(key)
+        key = _key(answer)
+        stub = None if key is None else parent.required.get(key)
         if stub is None:
-            ledger.problem("orphan_output", f"{parent.id}: nothing asks for {key}", entry)
+            what = key or f"a {answer.get('type')} without a key"
+            ledger.problem("orphan_output", f"{parent.id}: nothing asks for {what}", entry)
         elif stub.is_open:
             _carried(stub, request, answer)
 
@@ -185,6 +191,14 @@ def active_continuation(parent: ResponseState) -> RequestState | None:
         if request.state in ("sent", "started") or request.undecided:
             return request
     return None
+
+
+def _key(stub: dict[str, object]) -> str | None:
+    """What identifies a stub or an answer; None where nothing does, as a trace may hold any."""
+    try:
+        return stub_key(stub)
+    except InvalidInput:
+        return None
 
 
 def _carried(stub: RequiredInputState, request: RequestState, answer: dict[str, object]) -> None:

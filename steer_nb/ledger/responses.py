@@ -119,7 +119,7 @@ def _ended(event: Event) -> tuple[f.Fact, ...]:
         status = "completed"
     output = response.get("output")
     items = output if isinstance(output, list) else []
-    answered = {item.get("call_id") for item in items if _is_output(item)}
+    answered = {_call_id(item) for item in items if _is_output(item)} - {None}
     finished = [
         _finished_item(event.stream_id, index, item, answered)
         for index, item in enumerate(items)
@@ -137,6 +137,11 @@ def _ended(event: Event) -> tuple[f.Fact, ...]:
     )
 
 
+def _call_id(item: dict[str, Any]) -> str | None:
+    value = item.get("call_id")
+    return value if isinstance(value, str) else None
+
+
 def _is_output(item: object) -> bool:
     return isinstance(item, dict) and str(item.get("type", "")).endswith("_output")
 
@@ -145,11 +150,11 @@ def _finished_item(
     stream_id: str | None,
     index: int | None,
     item: dict[str, Any],
-    answered: set[Any],
+    answered: set[str | None],
     sequence_number: int | None = None,
 ) -> f.ItemFinished:
     # A call whose output stands in the same response was run by the service.
-    stub = None if item.get("call_id") in answered else stub_for(item)
+    stub = None if _call_id(item) in answered else stub_for(item)
     return f.ItemFinished(
         stream_id,
         index,
@@ -391,4 +396,4 @@ def _again(local: dict[str, Any]) -> str | None:
 
 def _answers_a_call(item: dict[str, Any]) -> bool:
     kind = item.get("type")
-    return kind in STUB_KINDS or (isinstance(kind, str) and kind.endswith("_output"))
+    return isinstance(kind, str) and (kind in STUB_KINDS or kind.endswith("_output"))

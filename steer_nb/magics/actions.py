@@ -108,6 +108,8 @@ def _lane(name: str | None) -> Lane:
     if name is None or name == DEFAULT_LANE:
         return lanes[DEFAULT_LANE] if DEFAULT_LANE in lanes else session.lane()
     if name not in lanes:
+        if session.closed:
+            refuse(f"Session {session.name} is closed: %steer connect opens it again.", name)
         near = did_you_mean(name, lanes)
         known = f" Open are: {', '.join(lanes)}." if lanes and not near else ""
         refuse(f"No lane {name!r} is open.{near}{known} Open it with: %steer open {name}", name)

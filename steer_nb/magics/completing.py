@@ -52,7 +52,10 @@ def complete(text: str, offers: Offers, *, cell: bool = False) -> Offer:
     cell : bool
         Whether it is the first line of a cell magic.
     """
-    words, fragment = _split(text)
+    split = _split(text)
+    if split is None:
+        return Offer([], "")
+    words, fragment = split
     if cell:
         return _inside(CELL, words, fragment, offers)
     if not words:
@@ -63,11 +66,13 @@ def complete(text: str, offers: Offers, *, cell: bool = False) -> Offer:
     return _inside(command, words[1:], fragment, offers)
 
 
-def _split(text: str) -> tuple[list[Word], str]:
-    """Split into the words that are finished, and the one that is being typed."""
+def _split(text: str) -> tuple[list[Word], str] | None:
+    """Split into finished words and the one that is being typed; None inside a comment."""
     reader, words = Reader(text), []
     while not reader.done:
         words.append(reader.word())
+    if reader.at < len(text):  # inside a comment nothing is offered
+        return None
     if words and (not text[-1].isspace() or not words[-1].closed):
         return words[:-1], text[words[-1].start :]
     return words, ""

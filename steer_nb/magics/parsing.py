@@ -10,7 +10,7 @@ from steer_nb.errors import InvalidInput
 from steer_nb.magics.grammar import CELL, COMMANDS, Argument, Command, Option
 from steer_nb.magics.reader import Reader, Word, did_you_mean
 
-__all__ = ["Mistake", "Parsed", "parse_cell", "parse_line", "refuse"]
+__all__ = ["Mistake", "Parsed", "is_blank", "parse_cell", "parse_line", "refuse"]
 
 
 class Mistake(InvalidInput):
@@ -40,6 +40,17 @@ class Parsed:
         return self.values.get(key, default)
 
 
+def is_blank(line: str) -> bool:
+    """Whether nothing stands behind ``%steer``, a comment aside.
+
+    Examples
+    --------
+    >>> is_blank("  # what is there?"), is_blank("status")
+    (True, False)
+    """
+    return Reader(line).done
+
+
 def parse_line(line: str) -> Parsed:
     """Read what stands behind ``%steer``.
 
@@ -57,19 +68,19 @@ def parse_line(line: str) -> Parsed:
     --------
     >>> parse_line("send planner Keep it under {x}  euros").values
     {'lane': 'planner', 'text': 'Keep it under {x}  euros'}
+    >>> parse_line("frame steers  # as a table").values
+    {'name': 'steers'}
     """
-    first = Reader(line).word().text.rstrip(";")
-    takes_text = first in COMMANDS and any(one.rest for one in COMMANDS[first].arguments)
-    shortened = line.rstrip().removesuffix(";")
-    # As everywhere in IPython; but a semicolon in a text belongs to the text.
-    silenced = not takes_text and len(shortened) < len(line.rstrip())
-    reader = Reader(shortened if silenced else line)
+    first = COMMANDS.get(Reader(line).word().text)
+    # A semicolon or a number sign in a text belongs to the text.
+    takes_text = first is not None and any(argument.rest for argument in first.arguments)
+    reader = Reader(line, free=takes_text)
     word = reader.word().text
     command = COMMANDS.get(word)
     if command is None:
         near = did_you_mean(word, COMMANDS)
         refuse(f"%steer has no subcommand {word!r}.{near} See %steer help.", word)
-    return _parse(command, reader, silenced=silenced)
+    return _parse(command, reader)
 
 
 def parse_cell(line: str) -> Parsed:
@@ -83,7 +94,7 @@ def parse_cell(line: str) -> Parsed:
     return _parse(CELL, Reader(line))
 
 
-def _parse(command: Command, reader: Reader, *, silenced: bool = False) -> Parsed:
+def _parse(command: Command, reader: Reader) -> Parsed:
     values: dict[str, Any] = {}
     places = list(command.arguments)
     while not reader.done:
@@ -93,7 +104,8 @@ def _parse(command: Command, reader: Reader, *, silenced: bool = False) -> Parse
         word = reader.word()
         if not word.closed:
             refuse(f"The quote before {word.text!r} is not closed.", word.text)
-        if word.is_option:
+        # `%steer help --vars` asks about an option, and gives none.
+        if word.is_option and not (places and places[0].kind == "word"):
             _take_option(command, word, reader, values)
         elif places:
             argument = places.pop(0)
@@ -103,7 +115,7 @@ def _parse(command: Command, reader: Reader, *, silenced: bool = False) -> Parse
         else:
             refuse(_too_much(command, word), word.text)
     _check(command, places, values)
-    return Parsed(command, values, silenced)
+    return Parsed(command, values, reader.silenced)
 
 
 def _take_option(command: Command, word: Word, reader: Reader, values: dict[str, Any]) -> None:

@@ -19,6 +19,9 @@ __all__ = ["Reader", "Word", "did_you_mean"]
 # else it is a plain character: apostrophes in free text and quotes in JSON stay what they are.
 _OPTION_PREFIX = re.compile(r"--[A-Za-z][\w-]*=")
 
+# As in Python: what stands behind a number sign is a comment, and a semicolon asks for no output.
+_END = re.compile(r"(?P<silent>;?)\s*(?:#.*)?$", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -55,16 +58,19 @@ class Reader:
     ----------
     line : str
         The line behind ``%steer``.
+    free : bool
+        Whether it ends in free text, where a number sign or a semicolon is a character like others.
 
     Examples
     --------
-    >>> reader = Reader('open planner --instructions "Be brief."')
-    >>> [reader.word().text for _ in range(4)]
-    ['open', 'planner', '--instructions', 'Be brief.']
+    >>> reader = Reader('open planner --instructions "Be brief."  # in short')
+    >>> [reader.word().text for _ in range(4)], reader.done
+    (['open', 'planner', '--instructions', 'Be brief.'], True)
     """
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, line: str, *, free: bool = False) -> None:
         self.line = line
+        self.free = free
         self.at = 0
         self.skip()
 
@@ -75,8 +81,18 @@ class Reader:
 
     @property
     def done(self) -> bool:
-        """Whether nothing but white space is left."""
-        return self.at >= len(self.line)
+        """Whether nothing is left but white space, a semicolon, a comment."""
+        return self.at >= len(self.line) or self._ends(self.at)
+
+    @property
+    def silenced(self) -> bool:
+        """Whether a semicolon stands at the end, which asks for no output."""
+        match = None if self.free else _END.match(self.line, self.at)
+        return match is not None and match["silent"] == ";"
+
+    def _ends(self, at: int) -> bool:
+        """Whether the line's end begins at `at`, which is not inside quotes."""
+        return not self.free and self.line[at] in "#;" and _END.match(self.line, at) is not None
 
     def rest(self) -> str:
         """Take everything that is left, exactly as written."""
@@ -104,6 +120,8 @@ class Reader:
             inner, at, closed = self._quoted(at)
             text += inner
         while at < len(line) and not line[at].isspace():
+            if line[at] == ";" and self._ends(at):
+                break
             text += line[at]
             at += 1
         self.at = at
@@ -148,7 +166,8 @@ class Reader:
             value, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(source, begin)
         except ValueError:
             value, end = None, -1
-        if end < 0 or (end < len(source) and not source[end].isspace()):
+        whole = not source[end : end + 1].strip() or (source is self.line and self._ends(end))
+        if end < 0 or not whole:
             text = source[begin:].split(maxsplit=1)
             shown = text[0] if text else ""
             hint = f'{key}="{shown}"' if shown.isidentifier() else f"{key}=0.2"

@@ -18,7 +18,7 @@ from steer_nb.errors import SteerError
 from steer_nb.magics.actions import glance, perform, perform_cell
 from steer_nb.magics.completion import install
 from steer_nb.magics.helping import docstring
-from steer_nb.magics.parsing import parse_cell, parse_line
+from steer_nb.magics.parsing import is_blank, parse_cell, parse_line
 from steer_nb.magics.pictures import install_pictures
 from steer_nb.magics.transforms import keep_questions
 
@@ -52,11 +52,13 @@ class SteerMagics(Magics):  # type: ignore[misc, unused-ignore]
         try:
             if cell is not None:
                 # IPython ends the last line of a cell; nobody typed that line feed.
-                return perform_cell(parse_cell(line), cell.removesuffix("\n"), spaces)
-            if not line.strip():
+                parsed = parse_cell(line)
+                result: Any = perform_cell(parsed, cell.removesuffix("\n"), spaces)
+            elif is_blank(line):
                 return glance()
-            parsed = parse_line(line)
-            result = perform(parsed, spaces)
+            else:
+                parsed = parse_line(line)
+                result = perform(parsed, spaces)
         except SteerError as problem:
             raise UsageError(str(problem)) from problem
         return None if parsed.silenced else result

@@ -2,7 +2,8 @@
 
 IPython reads a line that ends with a question mark as ``help on the last word``, before any magic
 sees it: ``%steer send planner Are you sure?`` would show help on `sure` and send nothing. What a
-person writes to a lane goes out exactly as written, so these lines are turned into calls first.
+person writes to a lane goes out exactly as written, so these lines are turned into calls first;
+so are those whose question stands in a comment.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import re
 
 __all__ = ["keep_questions"]
 
-_SEND = re.compile(
-    r"(?P<before>\s*(?:[^\W\d]\w*\s*=\s*)?)%steer[ \t]+(?P<line>send[ \t]+\S+[ \t].*\?)\s*$"
+_TEXT = re.compile(
+    r"(?P<before>\s*(?:[^\W\d]\w*\s*=\s*)?)%steer[ \t]+"
+    r"(?P<line>(?:send[ \t]+\S+[ \t].*|[^#\"']*[ \t]#.*)\?)\s*$"
 )
 
 
 def keep_questions(lines: list[str]) -> list[str]:
-    r"""Turn ``%steer send LANE …?`` into the call that it stands for.
+    r"""Turn ``%steer send LANE …?`` and ``%steer … # …?`` into the calls that they stand for.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ def _logical_starts(lines: list[str]) -> set[int]:
 
 
 def _call(line: str) -> str:
-    match = _SEND.match(line)
+    match = _TEXT.match(line)
     if match is None:
         return line
     return f"{match['before']}get_ipython().run_line_magic('steer', {match['line']!r})\n"

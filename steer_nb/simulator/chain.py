@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from steer_nb.simulator.connection import Connection
     from steer_nb.simulator.lane import Lane
 
-__all__ = ["LIVE", "Record", "Steer", "Store"]
-
-LIVE = frozenset({"in_progress"})
+__all__ = ["Record", "Steer", "Store"]
 
 
 @dataclass(eq=False)
@@ -96,7 +94,7 @@ class Record:
     @property
     def live(self) -> bool:
         """Whether it is still being written."""
-        return self.status in LIVE
+        return self.status == "in_progress"
 
     @property
     def open_calls(self) -> dict[str, dict[str, Any]]:

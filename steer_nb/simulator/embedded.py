@@ -200,7 +200,7 @@ async def serve_forever(
     ready: Callable[[str], None] | None = None,
     **options: Any,
 ) -> None:
-    """Serve until cancelled: what ``steer-nb simulate`` runs.
+    """Serve on the running event loop until cancelled, for programs that have one of their own.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PATH", "Door", "check", "process"]
 
 PATH = "/v1/responses"
+_LONGEST_LINE = 8192
 
 
 def check(request: Request, api_key: str | None) -> Response | None:
@@ -67,21 +68,26 @@ class Door(ServerConnection):
     sees as a network error.
     """
 
-    _refused: bool | None = None
+    _ours: bool | None = None
+    _first = b""
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes from the socket; the first ones say which kind of request it is."""
-        if self._refused is None:
-            method, _, rest = data.partition(b" ")
-            self._refused = method.isalpha() and method != b"GET"
-            if self._refused:
+        """Take bytes from the socket; the first line says which kind of request it is."""
+        if self._ours is None:
+            self._first = data = self._first + data
+            line, end, _ = data.partition(b"\n")
+            method, _, rest = line.partition(b" ")
+            if b"GET".startswith(method) or not method.isalpha():
+                self._ours = True
+            elif end or len(line) > _LONGEST_LINE:
+                self._ours = False
                 path = rest.partition(b" ")[0].decode("ascii", "replace")
                 name = method.decode("ascii", "replace")
                 answer = _upgrade_required() if _is_ours(path) else _not_found(name, path)
                 self.transport.write(answer.serialize())
                 # The rest of the request is still coming: closing now could lose the answer.
                 self.loop.call_later(0.5, self.transport.abort)
-        if not self._refused:
+        if self._ours:
             super().data_received(data)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field, fields
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from steer_nb.errors import InvalidInput
@@ -117,16 +118,37 @@ class Options:
                 hint = f" Did you mean {close[0]!r}?" if close else ""
                 msg = f"The simulator has no option {name!r}.{hint}"
                 raise InvalidInput(msg, field=name, value=value, rule="a known option")
-            if get_origin(hints[name]) is Literal and value not in get_args(hints[name]):
-                allowed = ", ".join(map(repr, get_args(hints[name])))
-                msg = f"Simulator option {name} must be one of {allowed}, not {value!r}."
-                raise InvalidInput(msg, field=name, value=value, rule=f"one of {allowed}")
+            rule = _broken_rule(value, hints[name])
+            if rule is not None:
+                msg = f"Simulator option {name} must be {rule}, not {value!r}."
+                raise InvalidInput(msg, field=name, value=value, rule=rule)
         return cls(**values)
+
+
+def _broken_rule(value: Any, hint: Any) -> str | None:
+    """Say what an option's value must be, where it is not."""
+    if get_origin(hint) is Literal:
+        words = get_args(hint)
+        return None if value in words else f"one of {', '.join(map(repr, words))}"
+    if get_origin(hint) is tuple:
+        fine = isinstance(value, tuple) and all(isinstance(word, str) for word in value)
+        return None if fine else "a tuple of texts"
+    kinds = get_args(hint) or (hint,)
+    if (value is None and NoneType in kinds) or (bool in kinds and isinstance(value, bool)):
+        return None
+    if str in kinds:
+        return None if isinstance(value, str) else "a text, or None"
+    if bool in kinds:
+        return "True or False"
+    numbers = (int, float) if float in kinds else int
+    if isinstance(value, numbers) and not isinstance(value, bool) and value >= 0:
+        return None
+    return "a number, 0 or more" if float in kinds else "a whole number, 0 or more"
 
 
 @dataclass(frozen=True)
 class OptionInfo:
-    """One option, as `steer-nb simulate --options` lists it."""
+    """One option: its name, default, meaning, allowed words, and the open question it settles."""
 
     name: str
     default: Any

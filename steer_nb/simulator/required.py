@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import InvalidInput
-from steer_nb.simulator.refusals import Refusal, invalid
+from steer_nb.simulator.refusals import Refusal, invalid, missing
 from steer_nb.wire import STUB_KINDS, fill_stub, stub_for, stub_key
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ _CALL_TITLES: Mapping[str, str] = {
     "mcp_approval_request": "MCP approval request",
     "local_shell_call": "local shell call",
 }
+
+_FILLS = frozenset({"output", "status", "tools", "approve"})
 
 
 def stub_of(call: dict[str, Any]) -> dict[str, Any]:
@@ -126,6 +128,8 @@ def _check_filled(item: dict[str, Any], kind: StubKind, call: dict[str, Any], wh
         filled = fill_stub(stub, matched, **given)
     except InvalidInput as error:
         param = f"{where}.{error.field}"
+        if error.field in _FILLS and error.field not in item:
+            raise missing(param=param) from error
         msg = f"Invalid value for '{param}': {error.rule or error}."
         raise invalid(param=param, message=msg) from error
     # A client may turn any value into text; on the wire it has to be text or parts already.

@@ -77,15 +77,15 @@ class Turn:
         self.origin = record.origin
 
     @property
-    def number(self) -> int:
-        """How many assistant messages came before in this conversation."""
-        return len(self.said)
-
-    @property
     def prompt(self) -> str:
         """The newest words of the user that are no steer, from earlier turns if need be."""
-        texts = self.input_texts or texts_of(self.history)
+        texts = self.input_texts or self.asked
         return texts[-1] if texts else ""
+
+    @property
+    def asked(self) -> list[str]:
+        """What the user said in earlier responses of this conversation, steers included."""
+        return texts_of(self.history)
 
     @property
     def said(self) -> list[str]:
@@ -98,8 +98,14 @@ class Turn:
         return list(self.settings.get("tools") or ())
 
     def called(self, *types: str) -> bool:
-        """Whether the conversation already holds a call of one of these types."""
-        return any(item.get("type") in types for item in self.history)
+        """Whether the conversation already holds a call of one of these types, or any call."""
+        return any(item["type"] in types if types else is_call(item) for item in self.history)
+
+
+def is_call(item: dict[str, Any]) -> bool:
+    """Whether an item of a conversation calls something, or asks for leave to."""
+    kind = str(item["type"])
+    return kind.endswith("_call") or kind == "mcp_approval_request"
 
 
 def _content(item: dict[str, Any]) -> str:
@@ -114,7 +120,8 @@ def _screenshot(item: dict[str, Any]) -> str:
         kind = head.removeprefix("data:").partition(";")[0]
         source = f"{kind}, {len(data)} characters"
     checks = item.get("acknowledged_safety_checks") or []
-    return f"a screenshot ({source}), {len(checks)} safety checks acknowledged"
+    many = "1 safety check" if len(checks) == 1 else f"{len(checks)} safety checks"
+    return f"a screenshot ({source}), {many} acknowledged"
 
 
 def _shell(item: dict[str, Any]) -> str:

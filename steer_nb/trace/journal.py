@@ -172,8 +172,8 @@ class Journal:
         if self.closed:
             return
         if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self._bytes += _encoder.encode_lines(waiting)
+            self._bytes += _encoder.encode_lines(self._waiting)
+            self._waiting = []  # only now: what cannot be encoded must not take others with it
         try:
             while self._bytes:
                 written = os.write(self._file, self._bytes)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
+    from typing import Any
 
     from steer_nb.frames import Frames
     from steer_nb.ledger import Ledger
     from steer_nb.trace.entries import Entry, Header, Problem
+
 __all__ = ["Trace"]
 
 
@@ -47,6 +50,7 @@ class Trace:
         self._ledger: Ledger | None = None
         self._folded = 0
         self._frames: Frames | None = None
+        self._lock = threading.RLock()  # a kernel may ask from several threads
 
     @property
     def trace_id(self) -> str:
@@ -66,22 +70,23 @@ class Trace:
         """
         from steer_nb.ledger import Ledger
 
-        if self._ledger is None:
-            self._ledger = Ledger()
-        end = len(self.entries)
-        for index in range(self._folded, end):
-            self._ledger.apply(self.entries[index])
-        self._folded = end
-        return self._ledger
+        with self._lock:
+            if self._ledger is None:
+                self._ledger = Ledger()
+            for index in range(self._folded, len(self.entries)):
+                self._folded = index + 1
+                self._ledger.apply(self.entries[index])
+            return self._ledger
 
     @property
     def frames(self) -> Frames:
         """Its tables as pandas DataFrames; see `steer_nb.frames.Frames`."""
-        if self._frames is None:
-            from steer_nb.frames import Frames
+        with self._lock:
+            if self._frames is None:
+                from steer_nb.frames import Frames
 
-            self._frames = Frames(self)
-        return self._frames
+                self._frames = Frames(self)
+            return self._frames
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -129,6 +134,10 @@ class Trace:
         return self.header == other.header and self.entries == other.entries
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {"file": self.file, "file_problems": self.file_problems}
+        return Trace, (self.header, self.entries[:]), state  # what is folded is folded anew
 
     def __repr__(self) -> str:
         counts = {"in": 0, "out": 0, "note": 0}

@@ -25,6 +25,7 @@ from steer_nb.widgets.text import (
 from steer_nb.widgets.transcript import transcript
 from steer_nb.widgets.words import (
     Chip,
+    gone,
     lane_chip,
     lane_meta,
     lane_now,
@@ -130,7 +131,7 @@ def lane_card(ledger: Ledger, lane: LaneState, now: float, *, cap: int = CAP) ->
 def need(lane: LaneState) -> str:
     """What a lane waits for, and what to type; empty where it waits for nothing."""
     parent = rules.parent_waiting(lane)
-    if parent is None or not parent.waiting_for:
+    if parent is None or gone(lane):
         return ""
     asked = [stub for stub in parent.waiting_for if not stub.optional]
     names = [clip(call_title(stub.call or stub.stub), 40) for stub in asked[:8]]
@@ -193,7 +194,7 @@ def lane_plain(ledger: Ledger, lane: LaneState, now: float) -> str:
         lines.append("… what came before this is not shown here")
     if text:
         lines.append(plain(text))
-    if rules.parent_waiting(lane) is not None:
+    if rules.parent_waiting(lane) is not None and not gone(lane):
         lines.append("%steer pending shows what it waits for")
     return "\n".join(lines)
 

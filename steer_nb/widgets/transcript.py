@@ -23,7 +23,7 @@ from steer_nb.widgets.text import (
     seconds,
     size,
 )
-from steer_nb.widgets.words import elapsed, input_text, moment, part_tail
+from steer_nb.widgets.words import elapsed, gone, input_text, moment, part_tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,7 +190,9 @@ def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tup
             arguments, hidden = part_tail(item, channel, _ARGUMENTS_CAP)
     asked = _asked(response, item)
     answer = answer_box(asked.item) if asked is not None and asked.item is not None else ""
-    return call_head(call) + call_body(call, arguments) + answer + _answer_note(asked), hidden
+    return call_head(call) + call_body(call, arguments) + answer + _answer_note(
+        asked, gone(response.lane)
+    ), hidden
 
 
 def _asked(response: ResponseState, item: ItemState) -> RequiredInputState | None:
@@ -198,7 +200,7 @@ def _asked(response: ResponseState, item: ItemState) -> RequiredInputState | Non
     return response.required.get(key)
 
 
-def _answer_note(asked: RequiredInputState | None) -> str:
+def _answer_note(asked: RequiredInputState | None, too_late: bool) -> str:
     if asked is None:
         return ""
     run = asked.tool
@@ -212,14 +214,16 @@ def _answer_note(asked: RequiredInputState | None) -> str:
         parts.append(ran + edited)
     words = {
         "open": "optional, not answered" if asked.optional else "waits for your answer",
-        "filled": "answered, not sent yet",
+        "filled": "answered, not sent" if too_late else "answered, not sent yet",
         "sent": "answer sent",
         "stale": "not answered; the conversation went on",
         "cancelled": "no longer asked for",
     }
+    if too_late and not asked.optional:
+        words["open"] = "not answered"
     if asked.state in words:
         parts.append(words[asked.state])
-    css = "snb-wait" if asked.state == "open" and not asked.optional else "snb-soft"
+    css = "snb-wait" if words.get(asked.state) == "waits for your answer" else "snb-soft"
     text = " · ".join(parts)
     return f'<p class="snb-note {css}">{esc(text)}</p>' if text else ""
 

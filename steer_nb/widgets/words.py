@@ -11,12 +11,20 @@ from steer_nb.widgets.text import NONE, clip, clock, count, first_text, grouped,
 
 if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
-    from steer_nb.ledger.state import ItemState, LaneState, RequestState, ResponseState, SteerState
+    from steer_nb.ledger.state import (
+        ConnectionState,
+        ItemState,
+        LaneState,
+        RequestState,
+        ResponseState,
+        SteerState,
+    )
     from steer_nb.trace.entries import Entry
 
 __all__ = [
     "Chip",
     "elapsed",
+    "gone",
     "input_text",
     "lane_chip",
     "lane_elapsed",
@@ -83,6 +91,24 @@ def working(lane: LaneState) -> bool:
     return rules.lane_word(lane) in ("running", "queued")
 
 
+def gone(lane: LaneState) -> bool:
+    """Whether a lane is closed or lost its connection: nothing can be answered there any more."""
+    return rules.lane_word(lane) == "detached"
+
+
+def _connection(ledger: Ledger, lane: LaneState) -> ConnectionState | None:
+    """The lane's connection; of one that sent nothing yet, the newest there is."""
+    number = lane.connection or max(ledger.connections, default=0)
+    return ledger.connections.get(number)
+
+
+def _ended(ledger: Ledger, lane: LaneState) -> Chip:
+    connection = _connection(ledger, lane)
+    if connection is not None and connection.end_kind == "client":
+        return _chip("closed", "○", "session closed")
+    return _chip("fail", "▲", "connection lost")
+
+
 def lane_chip(ledger: Ledger, lane: LaneState) -> Chip:
     """The lane's state in a symbol and a few words."""
     word = rules.lane_word(lane)
@@ -100,10 +126,10 @@ def lane_chip(ledger: Ledger, lane: LaneState) -> Chip:
             return _chip("closed", "○", "closed")
         if _undecided(lane):
             return _chip("fail", "▲", "outcome unknown")
-        connection = ledger.connections.get(lane.connection)
-        if connection is not None and connection.end_kind == "client":
-            return _chip("closed", "○", "session closed")
-        return _chip("fail", "▲", "connection lost")
+        return _ended(ledger, lane)
+    connection = _connection(ledger, lane)
+    if connection is not None and connection.closed is not None:
+        return _ended(ledger, lane)  # nothing was lost on it, but nothing can begin either
     return _chip("idle", "○", "idle")
 
 
@@ -183,7 +209,8 @@ def lane_now(lane: LaneState) -> str:
         what = [count(steers, "steer")] if steers else []
         if len(unknown) > steers:
             what.append(count(len(unknown) - steers, "request"))
-        return f"connection lost; {' and '.join(what)} to decide on" if what else "connection lost"
+        # Where nothing is to be decided, the state says it all.
+        return f"connection lost; {' and '.join(what)} to decide on" if what else ""
     if word == "failed":
         tip = lane.tip
         code = first_text([lane.error_code, tip.error_code if tip is not None else None])

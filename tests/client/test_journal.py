@@ -216,3 +216,34 @@ def test_a_trace_saved_and_loaded_folds_to_the_same(stage, session, tmp_path):
     times = [e.t for e in again]
     assert times == sorted(times)
     assert 0 <= times[-1] <= session.now()
+
+
+def test_notes_are_what_the_file_gives_back_whatever_was_given(stage, tmp_path):
+    given = {"topic": "trips"}
+    with connect(stage.base_url, name="half \ud83d", journal=tmp_path, quiet=True) as session:
+        lane = session.lane("a", include=("reasoning.encrypted_content",), metadata=given)
+        given["topic"] = float("nan")  # neither the lane nor the trace changes with it
+        lane.create("x")
+        sent = stage.expect("response.create")
+        assert sent["metadata"] == {"topic": "trips"}
+        assert sent["include"] == ["reasoning.encrypted_content"]
+    note = next(entry for entry in session.trace if entry.note == "lane")
+    assert note.data["settings"]["metadata"] == {"topic": "trips"}
+    assert load(session.journal_path) == session.trace
+
+
+def test_a_request_that_cannot_be_recorded_is_unsent_whatever_went_wrong(
+    stage, session, monkeypatch
+):
+    def odd(_):
+        raise ValueError("odd")
+
+    lane = session.lane("a")
+    with monkeypatch.context() as patch:
+        patch.setattr(session.core.recorder.journal, "sync", lambda: odd(None))
+        with pytest.raises(ValueError, match="odd"):
+            lane.create("x")
+    assert lane.response.status == "unsent"
+    lane.create("y")
+    assert stage.expect()["input"] == "y"
+    assert stage.nothing_came()

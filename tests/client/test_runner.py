@@ -142,6 +142,18 @@ def test_what_goes_wrong_becomes_a_text_that_can_be_edited(stage, session, resul
     assert stage.expect()["input"][0]["output"].startswith("18 C")
 
 
+class Unspeakable(Exception):
+    def __str__(self):
+        raise self
+
+
+def test_an_exception_that_cannot_be_shown_ends_the_run_too(stage, session):
+    lane = session.lane("a", tools=[Weather(result=Unspeakable()).tool])
+    ask(stage, lane, function_call("call_1"))
+    assert lane.wait(10) == "waiting_input"
+    assert lane.run_tool("call_1").tool["error"] == "get_weather raised Unspeakable"
+
+
 def test_arguments_that_do_not_fit_are_an_error_result_and_the_function_is_not_called(
     stage, session
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import threading
@@ -214,3 +215,16 @@ def test_a_flood_is_told_in_batches(stage, session):
     stage.send(ended("resp_1", lane="a"))
     assert response.wait(10).text == "x" * 500
     assert len(calls) <= len(session.trace)
+
+
+def test_a_wait_that_begins_amid_the_text_of_another_lane_ends_at_once(stage, session):
+    session.lane("b").create("x")
+    stage.expect()
+    stage.send(created("resp_1", lane="b"))
+    when(session, lambda g: g.responses["resp_1"])
+
+    def between():
+        session.core.recorder.receive(json.dumps(delta("more text", lane="b")))
+        return session.core.watch(lambda _: "here")
+
+    assert session.act(between).result(5) == "here"

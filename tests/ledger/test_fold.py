@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steer_nb.ledger import Ledger, rules
+from steer_nb.ledger.responses import _EVENTS as HANDLED
 from steer_nb.ledger.steering import RANK
 from steer_nb.trace import PROBLEM_KINDS, SCHEMA, Entry, Header, Trace
 from steer_nb.wire import PROBLEMS
@@ -65,6 +66,33 @@ def test_an_error_of_the_connection_fails_no_lane():
     assert [(e.code, e.lane, e.status) for e in ledger.errors] == [
         ("websocket_connection_limit_reached", None, 400)
     ]
+
+
+def test_an_error_without_a_lane_answers_the_one_request_in_flight():
+    refusal = {"code": "unknown_parameter", "message": "stream_id", "param": "stream_id"}
+    trace = TraceBuilder().connect().create("1").created("r1").ended("r1")
+    trace.create("2", lane="a", key="c").event("error", status=400, error=refusal)
+    ledger = trace.trace.ledger
+    assert (ledger.requests["c"].state, ledger.requests["c"].error_code) == (
+        "failed",
+        "unknown_parameter",
+    )
+    assert rules.lane_word(ledger.lanes["a"]) == "failed"
+
+
+@pytest.mark.parametrize(
+    "busy",
+    [
+        lambda b: b.create("2", lane="a", key="c").create("3", lane="b"),
+        lambda b: b.create("2", lane="a", key="c").create("3", lane="b").created("r", lane="b"),
+        lambda b: b.create("2", lane="a", key="c").create("3", lane="a"),
+    ],
+)
+def test_an_error_without_a_lane_is_not_guessed_at(busy):
+    trace = busy(TraceBuilder().connect())
+    trace.event("error", status=400, error={"code": "unknown_parameter", "message": "?"})
+    assert trace.trace.ledger.requests["c"].state == "sent"
+    assert trace.trace.ledger.errors[0].request is None
 
 
 def test_error_and_then_failed_is_one_failure():
@@ -279,57 +307,47 @@ def test_owned_entries_add_up_and_folding_again_is_the_same(turn):
     assert [s.state for s in again.steers.values()] == [s.state for s in ledger.steers.values()]
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "response.created",
-                "response.completed",
-                "error",
-                "x.y",
-                "response.steer.failed",
-                "response.output_item.added",
-                "response.output_item.done",
-                "response.output_text.delta",
-                "response.steer.pending",
-                "response.steer.accepted",
-                "response.function_call_arguments.done",
-            ]
-        ).flatmap(
-            lambda kind: st.fixed_dictionaries(
-                {"type": st.just(kind)},
-                optional={
-                    name: st.sampled_from(
-                        [None, 0, 1, -1, "x", "p", [], {}, {"id": "p"}, True, 1.5]
-                    )
-                    for name in (
-                        "response",
-                        "item",
-                        "item_id",
-                        "output_index",
-                        "delta",
-                        "steer",
-                        "error",
-                        "stream_id",
-                        "sequence_number",
-                        "required_input",
-                        "arguments",
-                        "text",
-                    )
-                },
-            )
-        ),
-        max_size=25,
-    )
+ODD = st.sampled_from([None, 0, 1, -1, "x", "p", [], [[]], {}, {"id": "p"}, True, 1.5, 10**30])
+TYPES = ["function_call", "shell_call", "function_call_output", "new_output", [], None]
+ITEM = st.fixed_dictionaries(
+    {"type": st.sampled_from(TYPES), "call_id": ODD},
+    optional=dict.fromkeys(("id", "name", "environment", "content", "async"), ODD),
 )
-@settings(max_examples=200, deadline=None)
+ITEMS = st.lists(ITEM, min_size=1, max_size=2) | ODD
+RESPONSE = st.fixed_dictionaries(
+    {"id": st.sampled_from(["p", "q"]), "output": ITEMS},
+    optional=dict.fromkeys(("previous_response_id", "status", "usage", "error", "model"), ODD),
+)
+STEER = st.fixed_dictionaries({"id": st.just("s"), "previous_response_id": st.just("p")})
+EVENT = {
+    "response": RESPONSE | ODD,
+    "item": ITEM | ODD,
+    "required_input": ITEMS,
+    "steer": STEER | ODD,
+    **dict.fromkeys(("item_id", "output_index", "delta", "error", "arguments", "text"), ODD),
+    **dict.fromkeys(("stream_id", "sequence_number"), ODD),
+}
+REQUEST = {"type": st.just("response.create"), "previous_response_id": st.just("p")}
+EVENTS = st.sampled_from([*sorted(HANDLED), "x.y"]).flatmap(
+    lambda kind: st.fixed_dictionaries({"type": st.just(kind), **EVENT})
+)
+MESSAGES = EVENTS | st.fixed_dictionaries({**REQUEST, "input": ITEMS})
+
+
+@given(st.lists(MESSAGES, max_size=25))
+@settings(max_examples=300, deadline=None)
 def test_no_history_makes_the_fold_raise(messages):
     builder = TraceBuilder().connect().create("go").created("p")
     for each in messages:
-        builder.in_(json.dumps(each))
+        if each["type"] == "response.create":
+            builder.out(each)
+        else:
+            builder.in_(each)
     ledger = builder.trace.ledger
     for lane in ledger.lanes.values():
         rules.lane_word(lane)
+        for response in lane.responses:
+            rules.may_continue(response)
 
 
 # -- recordings ------------------------------------------------------------------------------------

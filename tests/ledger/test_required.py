@@ -193,6 +193,23 @@ def test_values_for_nothing_are_problems_not_crashes():
     assert kinds == ["orphan_output", "bad_json", "bad_json", "bad_json"]
 
 
+def test_a_stub_that_nothing_identifies_is_a_problem_and_the_others_are_asked_for():
+    trace = TraceBuilder().connect().create("go").created("p").steer("p").accepted("s1", "p")
+    trace.ended("p").pending("s1", "p", [{"type": "odd_output"}, stub()])
+    assert [key for key, _, _ in required(trace)] == ["call_1"]
+    assert [p.kind for p in trace.trace.ledger.problems] == ["odd_field"]
+
+
+def test_a_result_without_a_call_id_is_sent_and_noted():
+    trace = waiting(listed=False)
+    trace.create([{"type": "function_call_output", "output": "?"}], previous="p", key="c")
+    ledger = trace.trace.ledger
+    assert ledger.requests["c"].state == "sent"
+    assert [p.detail for p in ledger.problems] == [
+        "p: nothing asks for a function_call_output without a key"
+    ]
+
+
 @pytest.mark.parametrize(
     ("build", "says"),
     [

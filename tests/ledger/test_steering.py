@@ -150,6 +150,21 @@ def test_an_error_that_breaks_the_response_leaves_its_steers_unknown():
     assert rules.lane_word(ledger.lanes["a"]) == "failed"
 
 
+@pytest.mark.parametrize("reason", ["steered", None])
+def test_an_error_in_place_of_the_successor_leaves_its_steers_unknown(reason):
+    trace = running(lane="a").steer("p").accepted("st1", "p", lane="a")
+    status = "completed" if reason is None else "incomplete"
+    trace.ended("p", status, reason=reason, lane="a")
+    error = {"code": "credit_balance_exhausted", "message": "No credit."}
+    trace.event("error", lane="a", status=402, error=error)
+    assert states(trace) == ["unknown"]
+    assert rules.lane_word(trace.trace.ledger.lanes["a"]) == "failed"
+    # It is no proof: should the successor come all the same, it is one.
+    trace.created("q", previous="p", lane="a")
+    assert states(trace) == ["committed"]
+    assert rules.lane_word(trace.trace.ledger.lanes["a"]) == "running"
+
+
 def test_a_steer_on_another_lane_is_not_committed_by_a_fork():
     trace = running("a").steer("p", key="s1").accepted("st1", "p", lane="a")
     trace.ended("p", lane="a").create("fork", lane="b", previous="p")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -66,6 +68,8 @@ class TestAgreement:
 
     def test_unknown_options_are_refused(self, command: Command) -> None:
         # In front, where even a command that takes the rest of the line as text reads options.
+        if command.name == "help":  # it gives help on options: the next test but one
+            return
         with pytest.raises(Mistake, match="has no option '--nonsense'"):
             parse(command, f"--nonsense {minimal(command)}")
 
@@ -97,6 +101,12 @@ def test_subcommands_are_completed_and_in_the_overview() -> None:
     for command in COMMANDS.values():
         assert command.name in overview()
         assert command.help in overview()
+
+
+def test_help_on_an_option_as_one_types_it() -> None:
+    assert parse_line("help --tools").values == {"word": "--tools"}
+    with pytest.raises(Mistake, match="no help on '--nonsense'"):
+        topic(parse_line("help --nonsense").get("word"))
 
 
 @pytest.mark.parametrize("word", ["open", "--tools", "tools", "%%steer", "%steer", "%steer open"])
@@ -181,6 +191,34 @@ def test_a_semicolon_silences_where_no_text_is_sent(line: str) -> None:
     assert parse_line(line).silenced
     assert not parse_line(line.replace(";", "")).silenced
     assert not parse_line("send trip x;").silenced
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("connect                 # OpenAI, or the simulator; it says which", {}),
+        ("frame steers lisbon # don't", {"name": "steers", "lane": "lisbon"}),
+        ('open trip --model m; # "unclosed', {"lane": "trip", "model": "m"}),
+        ("open trip --tools a, # and more", {"lane": "trip", "tools": ["a"]}),
+        ('open trip --set text={"a": "x # y;"} # z', {"lane": "trip", "set": {"text": ANY}}),
+        ("open trip --instructions 'No # here;'", {"lane": "trip", "instructions": "No # here;"}),
+        ("connect http://x/#part", {"url": "http://x/#part"}),
+        ("send trip # this is text;", {"lane": "trip", "text": "# this is text;"}),
+        ("send trip #1 first", {"lane": "trip", "text": "#1 first"}),
+    ],
+)
+def test_a_comment_ends_a_line_but_not_a_text(line: str, values: dict[str, Any]) -> None:
+    assert parse_line(line).values == values
+    assert parse_line(line).silenced is (line.count("; #") == 1)
+
+
+def test_nothing_is_completed_in_a_comment() -> None:
+    assert offered(COMMANDS["open"], "trip # --m") == []
+    assert offered(COMMANDS["open"], "trip --m") == ["--model"]
+
+
+def test_a_comment_behind_a_cell_magic_is_none_of_its_text() -> None:
+    assert parse_cell("trip --wait # then look").values == {"lane": "trip", "wait": True}
 
 
 def test_a_subcommand_in_a_cell_magic_is_a_lane_and_more_is_explained() -> None:

@@ -157,6 +157,12 @@ class TestSending:
         shell.run_cell(code.format("%steer send trip Are you sure?")).raise_error()
         assert sent(session)[0]["input"] == "Are you sure?"
 
+    def test_a_question_in_a_comment_is_no_call_for_help(
+        self, shell: Any, session: Any, capsys: Any
+    ) -> None:
+        shell.run_cell("%steer open trip  # which one?").raise_error()
+        assert "trip" in session.lanes
+
     def test_help_on_the_magic_is_still_there(self, shell: Any, session: Any) -> None:
         for code in ("%steer?", "len?", "text = '''\n%steer send trip a?\n'''"):
             assert "send trip" not in shell.transform_cell(code).replace("%steer send trip", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 
 import openai
 import pytest
@@ -59,6 +60,19 @@ def test_noise_is_borne(simulate):
         with socket.create_connection(("127.0.0.1", simulator.port), timeout=5) as line:
             line.sendall(noise)
     assert get(simulator, "/")[0] == 404
+
+
+@pytest.mark.parametrize("cut", [1, 3, 5])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_requests_that_come_in_pieces(simulate, method, cut):
+    simulator = simulate()
+    request = f"{method} /v1/responses HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", simulator.port), timeout=5) as raw:
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        raw.sendall(request[:cut])
+        time.sleep(0.05)
+        raw.sendall(request[cut:])
+        assert raw.recv(4096).startswith(b"HTTP/1.1 426 ")
 
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/", "/v1/responses?a=b"])

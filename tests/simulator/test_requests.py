@@ -178,6 +178,22 @@ async def test_missing_results(simulate):
         assert error["error"]["message"] == f"No tool output found for function call {first}."
 
 
+async def test_each_kind_says_which_field_is_missing(simulate):
+    fills = {"apply_patch_call_output": "status", "tool_search_output": "tools"}
+    fills["mcp_approval_response"] = "approve"
+    async with wire(simulate("seven")) as line:
+        ended = await line.ask("Audit.")
+        results = [answer(call) for call in calls_of(ended)]
+        for place, result in enumerate(results):
+            name = fills.get(result["type"], "output")
+            less = {key: value for key, value in result.items() if key != name}
+            given = [*results[:place], less, *results[place + 1 :]]
+            await line.create(given, previous_response_id=ended["id"])
+            error = (await line.until("error"))["error"]
+            assert error["code"] == "missing_required_parameter"
+            assert error["param"] == f"input[{place}].{name}"
+
+
 async def test_wrong_and_doubled_results(simulate):
     async with wire(simulate("weather")) as line:
         ended = await line.ask("Weather in Porto?")

@@ -72,11 +72,11 @@ async def test_results_are_visible_in_the_answer(simulate, name):
     expected = {
         "function_call": "“18 °C and dry”",
         "custom_tool_call": "“three hotels”",
-        "computer_call": "a screenshot (image/png, 12 characters), 1 safety checks acknowledged",
-        "shell_call": "exit 3: ran ls trips/; exit 3: ran",
-        "apply_patch_call": "“completed: 1 line”",
-        "tool_search_call": "“find_events”",
-        "mcp_approval_request": "“approved”",
+        "computer_call": "a screenshot (image/png, 12 characters) and acknowledged 1 safety check.",
+        "shell_call": "“ls trips/” ended with code 3: “ran ls trips/”.",
+        "apply_patch_call": "The patch was applied: “1 line”.",
+        "tool_search_call": "You named these tools: find_events.",
+        "mcp_approval_request": "You approved delete_event.",
     }
     async with wire(simulate(name)) as line:
         response = await line.ask("Begin.")
@@ -106,8 +106,8 @@ async def test_denied_is_not_approved(simulate, name):
                 for call in calls_of(response)
             ]
             texts.append(text_of(await line.ask(results, previous_response_id=response["id"])))
-    assert "“approved”" in texts[0]
-    assert "“denied: Not that one.”" in texts[1]
+    assert "You approved delete_event." in texts[0]
+    assert "You denied delete_event: “Not that one.”" in texts[1]
     if name == "approval":
         assert "is deleted" in texts[0]
         assert "delete nothing" in texts[1]
@@ -118,7 +118,7 @@ async def test_failed_patch_is_not_a_completed_one(simulate):
         response = await line.ask("Begin.")
         result = answer(calls_of(response)[0], status="failed", output="no such file")
         text = text_of(await line.ask([result], previous_response_id=response["id"]))
-        assert "“failed: no such file”" in text
+        assert "The patch failed: “no such file”." in text
         assert "stays as it was" in text
 
 
@@ -132,7 +132,7 @@ async def test_tool_search_leads_to_a_call(simulate):
         assert (call["name"], call["arguments"]) == ("find_events", '{"day":"example"}')
         none = answer(calls_of(await line.ask("search again"))[0], tools=[])
         ended = await line.ask([none], previous_response_id=line.events[-1]["response"]["id"])
-        assert "“no tools”" in text_of(ended)
+        assert "You named no tools." in text_of(ended)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,9 @@ async def test_weather_takes_the_city_from_the_prompt(simulate, prompt, city):
 
 def test_planner_takes_about_five_seconds():
     class Turn:
-        tools = steers = results = said = ()
+        tools = steers = results = said = asked = ()
         prompt = "Plan a two-day trip to Lisbon."
+        input_texts = (prompt,)
 
     total, items = 0.0, 0
     for index, step in enumerate(SCENARIOS["planner"](Turn())):
@@ -351,6 +352,28 @@ def test_options_are_checked():
         Simulator(speed=-1)
     with pytest.raises(InvalidInput, match="speed"):
         Simulator(speed=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "rule"),
+    [
+        ("in_flight_limit", "16", "a whole number, 0 or more"),
+        ("lane_limit", -1, "a whole number, 0 or more"),
+        ("max_pending_steers", True, "a whole number, 0 or more"),
+        ("connection_limit_s", "1h", "a number, 0 or more"),
+        ("done_event", "no", "True or False"),
+        ("steerable_models", ["gpt-6"], "a tuple of texts"),
+        ("default_model", 6, "a text, or None"),
+    ],
+)
+def test_option_values_are_checked_before_anything_runs(option, value, rule):
+    with pytest.raises(InvalidInput, match=f"{option} must be {rule}, not"):
+        Simulator(**{option: value})
+
+
+def test_option_values_that_fit():
+    Simulator(limit_close_code=None, default_model=None, connection_limit_s=60, breath_s=0.5)
+    Simulator(steerable_models=(), done_event=True, unknown_target_sequence=3)
 
 
 def test_every_option_is_explained():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import stat
 import subprocess
 import sys
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -277,3 +280,46 @@ def test_the_ledger_of_a_trace_folds_only_what_is_new():
     builder.ended("r1")
     assert builder.trace.ledger is ledger
     assert ledger.responses["r1"].status == "completed"
+
+
+def test_threads_that_ask_at_once_fold_each_entry_once():
+    builder = TraceBuilder().connect().create("go").created("r1").added(message(""))
+    for _ in range(3000):
+        builder.delta("x")
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        barrier = threading.Barrier(4)
+
+        def ask() -> None:
+            barrier.wait()
+            assert builder.trace.ledger is not None
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert builder.trace.ledger.responses["r1"].n_deltas == 3000
+
+
+def test_a_trace_can_be_copied_and_pickled_after_it_was_folded(tmp_path):
+    trace = load(small_trace().save(tmp_path / "x.jsonl"))
+    assert trace.ledger.lanes is not None
+    for other in (copy.deepcopy(trace), pickle.loads(pickle.dumps(trace))):
+        assert other == trace
+        assert other.file == trace.file
+        assert list(other.ledger.responses) == list(trace.ledger.responses)
+
+
+def test_an_entry_that_cannot_be_encoded_takes_no_other_with_it(tmp_path):
+    journal = Journal(tmp_path / "x.jsonl", HEADER)
+    journal.write(Entry(0, 0.0, 0.0, "note", note="session", data={"name": "good"}))
+    journal.write(Entry(1, 0.0, 0.0, "note", note="session", data={"name": "\ud800"}))
+    with pytest.raises(UnicodeEncodeError):
+        journal.flush()
+    journal._waiting.pop()
+    journal.close()
+    assert [e.data["name"] for e in load(tmp_path / "x.jsonl")] == ["good"]

@@ -138,6 +138,9 @@ def test_a_function_that_raises_shows_its_error(weather: tuple[Session, Lane]) -
     part.run_button.click()
     until(lambda: "no &lt;b&gt;sky" in status(part))
     assert part.area.value.startswith("Error: ")
+    part.area.value = "blue"
+    # What is sent now is the person's: the error is no longer its story.
+    until(lambda: "sky" not in status(part) and "saved" in status(part))
 
 
 def test_a_steer_that_waits_is_announced(weather: tuple[Session, Lane]) -> None:
@@ -177,6 +180,19 @@ def test_it_goes_quiet_when_the_connection_is_gone(weather: tuple[Session, Lane]
     form.send.click()
     time.sleep(0.4)
     assert "closed" in shown(form.widget)
+
+
+def test_what_was_due_when_the_connection_was_lost_is_said(weather: tuple[Session, Lane]) -> None:
+    session, lane = weather
+    form = only(session)
+    lane.fill(lane.required_input[0].key, output="18")
+    assert session.simulator is not None
+    session.simulator.stop()
+    until(lambda: form.facts.phase == "closed")
+    assert "The connection was lost. What you answered is kept in the trace" in shown(form.widget)
+    assert form.reveal.disabled
+    assert "an answer was due on planner" in str(pending_forms(session))
+    assert "an answer was due" in str(pending_forms(session, "planner"))
 
 
 def test_what_the_session_refuses_is_said_and_can_be_sent_again(

@@ -363,6 +363,32 @@ def test_the_board_counts_what_is_to_decide_on() -> None:
     assert "1 committed, 1 unknown" in text
 
 
+@pytest.mark.parametrize("end", ["network", "client"])
+def test_what_can_no_longer_be_answered_asks_for_nothing(end: str) -> None:
+    story = seven([SEVEN[0]])
+    assert "%steer pending" in told(card(story))
+    story.note(44.0, "closed", code=1001, reason="", by=end)
+    text = told(card(story))
+    assert "waits for you" not in text
+    assert "waits for your answer" not in text
+    assert "not answered" in text
+    assert "%steer pending" not in text
+    assert "%steer pending" not in render.lane_plain(story.ledger, story.lane, story.now)
+
+
+@pytest.mark.parametrize(
+    ("end", "chip"), [("network", "▲ connection lost"), ("client", "○ session closed")]
+)
+def test_a_lane_that_sent_nothing_ends_with_its_connection_too(end: str, chip: str) -> None:
+    story = Story()
+    story.note(1.0, "lane", lane="planner")
+    assert "○ idle" in told(render.board(story.ledger, 1.0))
+    story.note(2.0, "closed", code=1000, reason="", by=end)
+    text = told(render.board(story.ledger, 3.0))
+    assert chip in text
+    assert text.count("lost") == chip.count("lost")
+
+
 def test_a_closed_session_is_no_alarm() -> None:
     story = mock_planner()
     story.ended(7.5, "resp_2")

@@ -91,6 +91,7 @@ def test_each_command_has_its_own_outcome(seven: tuple[Session, Lane]) -> None:
     part = section(only(seven[0]), "shell_call_output")
     first, second = part.rows
     assert "stdout of command 1 is still empty: type it, or tick “no output”" in status(part)
+    assert "10 s" in shown(part.widget)  # the call's time limit
     first.nothing.value = True
     assert "command 2" in status(part)
     second.stderr.value = "not found"

@@ -15,7 +15,7 @@ from steer_nb.simulator.calls import (
     SearchTools,
 )
 from steer_nb.simulator.scenario import scenario
-from steer_nb.simulator.scenarios.common import answer, heard, place_in, quote
+from steer_nb.simulator.scenarios.common import answer, heard, place_in, place_of
 from steer_nb.simulator.steps import Say, Think
 
 if TYPE_CHECKING:
@@ -42,23 +42,22 @@ _SAFETY_CHECK = {
 _DIFF = "@@\n-budget = 400\n+budget = 300\n"
 
 
-def _asked(turn: Turn, verb: str) -> bool:
+def _asked(turn: Turn, words: str) -> bool:
     """Whether this response should make its calls: the first time, or when asked again."""
     if turn.results:
         return False
-    if not any(_is_call(item) for item in turn.history):
+    if not turn.called():
         return True
-    return bool(turn.input_texts) and re.search(verb, turn.prompt, re.IGNORECASE) is not None
+    pattern = rf"\b(?:again|{words})\b"
+    return any(re.search(pattern, text, re.IGNORECASE) for text in turn.input_texts)
 
 
-def _is_call(item: dict[str, Any]) -> bool:
-    kind = str(item.get("type"))
-    return kind.endswith("_call") or kind == "mcp_approval_request"
-
-
-def _run(turn: Turn, verb: str, thought: str, *calls: Item) -> Iterator[Step]:
-    if not _asked(turn, verb):
-        yield Say(answer(turn))
+def _run(turn: Turn, words: str, thought: str, *calls: Item) -> Iterator[Step]:
+    if turn.results:
+        yield Say(heard(turn))
+        return
+    if not _asked(turn, words):
+        yield Say(f"{answer(turn)} Say “again”, and I ask once more.")
         return
     told = heard(turn)
     if told:
@@ -72,18 +71,13 @@ def weather(turn: Turn) -> Iterator[Step]:
     """Call one function, then report its result."""
     if turn.results:
         yield Think("The weather is here.")
-        outfit = " ".join(
-            f"For {_city(result.call)}: {quote(result.text)}." for result in turn.results.values()
-        )
-        yield Say(f"{heard(turn)} {outfit} Dress accordingly.")
+        yield Say(f"{heard(turn)} That is all I wanted to know.")
         return
-    call = CallFunction("get_weather", {"city": place_in(" ".join([turn.prompt, *turn.steers]))})
-    yield from _run(turn, r"weather|\bin [A-ZÀ-Þ]|again", "I have to look up the weather.", call)
-
-
-def _city(call: dict[str, Any]) -> str:
-    found = re.search(r'"city"\s*:\s*"([^"]*)"', str(call.get("arguments")))
-    return found.group(1) if found else "your city"
+    call = CallFunction("get_weather", {"city": place_of(turn)})
+    words = "weather|forecast|rain|sun|temperature"
+    if any(place_in(text) for text in turn.input_texts):
+        words += "|in|to|for|at"  # another city is another question
+    yield from _run(turn, words, "I have to look up the weather.", call)
 
 
 @scenario("seven", "Asks for all seven kinds of required input in one response.")
@@ -91,7 +85,7 @@ def seven(turn: Turn) -> Iterator[Step]:
     """Make seven calls at once."""
     yield from _run(
         turn,
-        r"again|audit|all",
+        "audit|everything",
         "For this I need everything at once.",
         CallFunction("get_project_status", {"project": "atlas", "deep": True}),
         CallCustom("note", "Remember: the audit started."),
@@ -106,8 +100,8 @@ def seven(turn: Turn) -> Iterator[Step]:
 @scenario("custom", "Calls a custom tool with free-form text.")
 def custom(turn: Turn) -> Iterator[Step]:
     """Call one custom tool."""
-    call = CallCustom("search", f"hotels near:{place_in(turn.prompt)} price:<120 sort:price")
-    yield from _run(turn, r"again|search|hotel", "A search will tell.", call)
+    call = CallCustom("search", f"hotels near:{place_of(turn)} price:<120 sort:price")
+    yield from _run(turn, "search|hotels?", "A search will tell.", call)
 
 
 @scenario("computer", "Asks for a click on a screen and a screenshot, with one safety check.")
@@ -115,14 +109,14 @@ def computer(turn: Turn) -> Iterator[Step]:
     """Ask for one action and its screenshot."""
     click = {"type": "click", "button": "left", "x": 412, "y": 230}
     call = CallComputer([click], [_SAFETY_CHECK])
-    yield from _run(turn, r"again|click|screen", "I press the button and look.", call)
+    yield from _run(turn, "click|screen|screenshot", "I press the button and look.", call)
 
 
 @scenario("shell", "Asks you to run two shell commands and reads their output.")
 def shell(turn: Turn) -> Iterator[Step]:
     """Ask for two commands."""
     call = CallShell("ls trips/", "wc -w trips/*.md", timeout_ms=10_000, max_output_length=4096)
-    yield from _run(turn, r"again|run|shell|list", "I look at the files first.", call)
+    yield from _run(turn, "run|shell|list", "I look at the files first.", call)
 
 
 @scenario("patch", "Asks you to apply a patch to a file and reacts to success or failure.")
@@ -134,7 +128,7 @@ def patch(turn: Turn) -> Iterator[Step]:
         yield Say(f"{heard(turn)} {end}")
         return
     call = CallApplyPatch("trips/plan.toml", _DIFF)
-    yield from _run(turn, r"again|patch|change|edit", "One line has to change.", call)
+    yield from _run(turn, "patch|change|edit", "One line has to change.", call)
 
 
 @scenario("tools", "Asks which of your tools fit, then calls the first one that you name.")
@@ -152,7 +146,7 @@ def tools(turn: Turn) -> Iterator[Step]:
         yield CallFunction(found[0]["name"], _example(found[0].get("parameters")))
         return
     call = SearchTools({"query": "calendar", "limit": 3})
-    yield from _run(turn, r"again|search|tool|find", "Which tools are there?", call)
+    yield from _run(turn, "search|tools?|find", "Which tools are there?", call)
 
 
 def _example(schema: Any) -> dict[str, Any]:
@@ -184,4 +178,4 @@ def approval(turn: Turn) -> Iterator[Step]:
         yield Say(f"{heard(turn)} {end}")
         return
     call = AskApproval("calendar", "delete_event", {"event_id": "evt_55"})
-    yield from _run(turn, r"again|delete|remove", "Deleting needs a yes.", call)
+    yield from _run(turn, "delete|remove", "Deleting needs a yes.", call)

@@ -62,6 +62,15 @@ FAILURES = (
 )
 """Words that the `failures` scenario understands."""
 
+_MENU = (
+    "Name a failure, and I do it.\n"
+    f"Of a steer: {', '.join((*_STEERS_REFUSED, 'successor_creation_failed'))}.\n"
+    f"Of a response: {', '.join((*_RESPONSE_FAILS, *_RESPONSE_STOPS))}, credit_balance_exhausted, "
+    "refusal.\n"
+    f"Of a request: {', '.join(_REQUEST_REFUSED)}, missing_output.\n"
+    "Of the connection: disconnect."
+)
+
 
 @scenario(
     "failures",
@@ -74,8 +83,8 @@ def failures(turn: Turn) -> Iterator[Step]:
     if wanted in _REQUEST_REFUSED:
         status, message = _REQUEST_REFUSED[wanted]
         yield Reject(wanted, message, status)
-    if turn.steers or turn.results:
-        yield Say(heard(turn) + " ")
+    if wanted is not None and (turn.steers or turn.results):
+        yield Say(f"{heard(turn)}\n\n")
     if wanted in _STEERS_REFUSED:
         yield RefuseSteers(wanted)
         yield Say(f"Steer me within ten seconds: the answer will be {wanted}.")
@@ -87,7 +96,7 @@ def failures(turn: Turn) -> Iterator[Step]:
         )
         yield AwaitSteer(10)
     elif wanted in _RESPONSE_FAILS:
-        yield Say("This will not end well. ")
+        yield Say("This will not end well.")
         yield Fail(wanted, _RESPONSE_FAILS[wanted])
     elif wanted in _RESPONSE_STOPS:
         yield Say("This sentence is the last one before the")
@@ -104,9 +113,9 @@ def failures(turn: Turn) -> Iterator[Step]:
         yield Say("The connection ends here.")
         yield Disconnect(1011, "simulated failure")
     elif turn.steers or turn.results:
-        yield Say("Nothing failed.")
+        yield Say(f"{heard(turn)} Nothing failed.")
     else:
-        yield Say(f"{answer(turn)} Name a failure and I do it: {', '.join(FAILURES)}.")
+        yield Say(f"{answer(turn)} {_MENU}")
 
 
 def _wanted(text: str) -> str | None:

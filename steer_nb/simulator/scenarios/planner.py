@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from steer_nb.simulator.scenario import scenario
 from steer_nb.simulator.scenarios.calls import weather
-from steer_nb.simulator.scenarios.common import heard, place_in, quote
+from steer_nb.simulator.scenarios.common import answer, place_of, said
 from steer_nb.simulator.steps import Say, Think
 
 if TYPE_CHECKING:
@@ -18,44 +18,45 @@ if TYPE_CHECKING:
 
 __all__ = ["planner"]
 
+_AMOUNT = re.compile(
+    r"\d[\d.,]*\s*(?:€|euros?\b|EUR\b|dollars?\b|USD\b|\$)|(?:€|EUR|USD|\$)\s*\d(?:[\d.,]*\d)?",
+    re.IGNORECASE,
+)
+
 
 @scenario(
     "planner",
     "Thinks, then writes a trip plan in several messages for about five seconds, to be steered.",
 )
 def planner(turn: Turn) -> Iterator[Step]:
-    """Write a plan; a steered one again, with what the steer said in front.
+    """Write a plan, and write it anew whenever the traveller says something more.
 
     On a lane that has the tool, a question about the weather is looked up instead.
     """
     if _asks_weather(turn):
         yield from weather(turn)
         return
-    place = place_in(turn.prompt)
-    if turn.steers or turn.results:
-        yield Think("The traveller added something. I keep what still fits and change the rest.")
-        yield Say(f"{heard(turn)} Here is the plan for {place} with that in mind.\n\n")
-        yield from _revised(turn, place)
-    elif turn.said:
-        yield Think("A follow-up question about the plan.")
-        yield Say(
-            f"You asked: {quote(turn.prompt)}. The plan for {place} stands as I wrote it; "
-            "tell me what to change, also while I write, and I go on from there."
-        )
-    else:
+    place = place_of(turn)
+    if not (turn.steers or turn.results or turn.said):
         yield from _first(turn, place)
+        return
+    yield Think("The traveller added something. I keep what still fits and change the rest.")
+    yield Say(f"{answer(turn)} Here is the plan for {place} with that in mind.\n\n")
+    yield from _revised(turn, place)
 
 
 def _asks_weather(turn: Turn) -> bool:
     if not any(tool.get("name") == "get_weather" for tool in turn.tools):
         return False
-    asked = any("weather" in text.lower() for text in (*turn.input_texts, *turn.steers))
+    # A steer may come before the question of the prompt was looked up.
+    words = turn.input_texts or ([] if turn.said else [turn.prompt])
+    asked = any("weather" in text.lower() for text in (*words, *turn.steers))
     return asked or any(result.name == "get_weather" for result in turn.results.values())
 
 
 def _first(turn: Turn, place: str) -> Iterator[Step]:
     yield Think(
-        f"The traveller wants this: {quote(turn.prompt)}",
+        f"The traveller wants this: {said(turn.prompt)}",
         "Two days are short. I put what lies close together on the same day.",
     )
     yield Say(f"Here is a plan for {place}.\n\n")
@@ -78,8 +79,7 @@ def _first(turn: Turn, place: str) -> Iterator[Step]:
 
 
 def _revised(turn: Turn, place: str) -> Iterator[Step]:
-    told = " ".join(turn.steers)
-    amount = re.search(r"(\d[\d.,]*)\s*(?:€|euros?|EUR|dollars?|\$)", told, re.IGNORECASE)
+    amount = _AMOUNT.search(" ".join((*turn.input_texts, *turn.steers)))
     if amount:
         yield Say(
             f"Within {amount.group(0)}, a guesthouse takes the hotel's place, and lunch is a "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
     from steer_nb.ledger.state import RequestState, ResponseState
 
-__all__ = ["FormFacts", "Phase", "form_facts", "parents_waiting"]
+__all__ = ["FormFacts", "Phase", "form_facts", "lanes_too_late", "parents_waiting"]
 
 Phase = Literal["open", "sending", "committed", "closed"]
 """Answers can be given; the continuation is on its way; it began a response; too late."""
@@ -112,6 +112,20 @@ def parents_waiting(ledger: Ledger, lane: str | None = None) -> list[tuple[str |
     return found
 
 
+def lanes_too_late(ledger: Ledger, lane: str | None = None) -> list[str]:
+    """Name the lanes that waited for a person when their connection ended."""
+    return [
+        state.name
+        for state in ledger.lanes.values()
+        if state.detached
+        and state.closed is None
+        and state.tip is not None
+        and any(not stub.optional for stub in state.tip.waiting_for)
+        and active_continuation(state.tip) is None
+        and lane in (None, state.name)
+    ]
+
+
 def form_facts(ledger: Ledger, parent_id: str, *, ended: bool = False) -> FormFacts:
     """Read what a form shows of one response.
 
@@ -122,11 +136,13 @@ def form_facts(ledger: Ledger, parent_id: str, *, ended: bool = False) -> FormFa
     parent_id : str
         The response that waits or waited.
     ended : bool
-        Whether the session is closed.
+        Whether the session can send nothing any more.
     """
     parent = ledger.responses[parent_id]
     lane = parent.lane
-    phase, note = _phase(parent, ended=ended)
+    connection = ledger.connections.get(parent.connection)
+    end_kind = None if connection is None else connection.end_kind
+    phase, note = _phase(parent, ended=ended, end_kind=end_kind)
     live = [steer for steer in parent.live_steers if steer.connection == parent.connection]
     return FormFacts(
         lane=lane.name,
@@ -147,7 +163,7 @@ def _refused_key(parent: ResponseState) -> str | None:
     return newest.key if newest is not None and newest.state in ("failed", "unsent") else None
 
 
-def _phase(parent: ResponseState, *, ended: bool) -> tuple[Phase, str]:
+def _phase(parent: ResponseState, *, ended: bool, end_kind: str | None) -> tuple[Phase, str]:
     carrier = active_continuation(parent)
     if carrier is not None:
         return _carried(carrier)
@@ -155,14 +171,12 @@ def _phase(parent: ResponseState, *, ended: bool) -> tuple[Phase, str]:
     if parent.successor is not None:
         went = f"The conversation went on with {parent.successor.id} without these answers."
         return "closed", went
-    if ended or lane.closed is not None:
-        return "closed", "The session or the lane is closed; these answers can no longer be sent."
-    if lane.detached or (lane.connection and lane.connection != parent.connection):
-        lost = (
-            "The connection was lost. What you answered is saved in the journal; nothing is sent "
-            "by itself."
-        )
-        return "closed", lost
+    if lane.closed is not None:
+        return "closed", "The lane is closed; these answers can no longer be sent."
+    if ended or lane.detached or (lane.connection and lane.connection != parent.connection):
+        what = "session was closed" if end_kind == "client" else "connection was lost"
+        kept = "What you answered is kept in the trace; nothing is sent by itself."
+        return "closed", f"The {what}. {kept}"
     if not parent.waiting_for:
         return "closed", f"{parent.id} does not wait for answers any more ({parent.status})."
     refused = parent.continuations[-1] if parent.continuations else None

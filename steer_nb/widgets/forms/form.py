@@ -165,6 +165,7 @@ class ContinuationForm:
             section.enable(opened and section.asked.state in ("open", "filled"))
         self._quiet = not opened
         self.cancel.disabled = self._quiet
+        self.reveal.disabled = self._quiet and not self.reveal.value  # what it shows, it can hide
         self._show_send()
         if facts.note:
             css = {"open": "snb-bad", "closed": "snb-bad"}.get(facts.phase, "snb-ok")

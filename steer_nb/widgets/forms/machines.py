@@ -142,7 +142,12 @@ class ShellSection(Section):
 
     def body(self) -> str:
         """Show the limits; the commands stand at their rows."""
-        return ""
+        call = self.asked.call or {}
+        action = call.get("action")
+        if not isinstance(action, dict):
+            return ""
+        limits = {name: action[name] for name in action if name != "commands"}
+        return call_body({"type": call.get("type"), "action": limits})
 
     def read(self) -> dict[str, Any]:
         """Give `output`, one entry for each command."""

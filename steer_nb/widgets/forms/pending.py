@@ -6,12 +6,15 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import UnknownLane
-from steer_nb.widgets.forms.facts import FormFacts, parents_waiting
+from steer_nb.widgets.forms.facts import FormFacts, lanes_too_late, parents_waiting
 from steer_nb.widgets.forms.static import forms_html, forms_text
 from steer_nb.widgets.painter import Picture
 from steer_nb.widgets.render import frame
+from steer_nb.widgets.text import clip, esc
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steer_nb.client import Lane, Session
     from steer_nb.widgets.forms.form import ContinuationForm
 
@@ -19,21 +22,33 @@ __all__ = ["NothingPending", "PendingForms", "pending_forms"]
 
 
 class NothingPending:
-    """What is shown where no lane waits for a person."""
+    """What is shown where no lane waits for a person.
+
+    Parameters
+    ----------
+    lane : str, optional
+        The lane that was asked about; None: all of them.
+    too_late : sequence of str
+        Lanes that waited for a person when their connection ended.
+    """
 
     forms: tuple[ContinuationForm, ...] = ()
 
-    def __init__(self, lane: str | None = None) -> None:
+    def __init__(self, lane: str | None = None, too_late: Sequence[str] = ()) -> None:
         self._text = (
             "No lane waits for an answer." if lane is None else f"Lane {lane} waits for no answer."
         )
+        if too_late:
+            names = ", ".join(clip(name, 60) for name in too_late[:8])
+            self._text += (
+                f" When the connection ended, an answer was due on {names}: it can no longer be "
+                "sent, and nothing is sent by itself. %steer connect begins anew."
+            )
 
     def __len__(self) -> int:
         return 0
 
     def _repr_html_(self) -> str:
-        from steer_nb.widgets.text import esc
-
         return frame(f'<p class="snb-soft">○ {esc(self._text)}</p>', self._text)
 
     def __repr__(self) -> str:
@@ -143,4 +158,7 @@ def pending_forms(session: Session, lane_name: str | None = None) -> PendingForm
         for stream_id, parent_id in waiting
         if stream_id in lanes
     )
-    return PendingForms(forms) if forms else NothingPending(lane_name)
+    if forms:
+        return PendingForms(forms)
+    too_late = session.read(lambda ledger: lanes_too_late(ledger, lane_name))
+    return NothingPending(lane_name, too_late)

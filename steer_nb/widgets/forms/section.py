@@ -140,7 +140,11 @@ class Section(ABC):
                 self.load(asked.item)
             else:
                 self.saved = None
-        if asked.tool != before.tool or asked.state != before.state:
+        if (asked.tool, asked.state, asked.filled_by) != (
+            before.tool,
+            before.state,
+            before.filled_by,
+        ):
             self._check()
 
     def mark_saved(self, item: dict[str, Any] | None) -> None:
