@@ -38,6 +38,9 @@ _ROWS: Final[dict[str, Callable[[Fold], list[dict[str, Any]]]]] = {
     "traces": places.trace_rows,
 }
 
+# What a reader says of a line that it had to leave out.
+_LOST: Final = frozenset({"bad_json", "truncated"})
+
 
 class Frames:
     """The tables of a trace, as pandas DataFrames.
@@ -150,8 +153,9 @@ class Frames:
         Returns
         -------
         DataFrame
-            Of the declared dtypes. Its `attrs` say the version of the columns, how many events were
-            dropped, and how many are of a type that the official SDK does not know.
+            Of the declared dtypes. Its `attrs` say the version of the columns (`schema_version`),
+            how many lines of its file could not be read (`dropped`), and how many events are of a
+            type that the official SDK does not know (`unknown`).
 
         Raises
         ------
@@ -303,7 +307,7 @@ class Frames:
             "table": name,
             "trace_id": self._fold.trace_id,
             "schema_version": SCHEMA_VERSION,
-            "dropped": 0,
+            "dropped": sum(p.kind in _LOST for p in self._fold.trace.file_problems),
             "unknown": self._fold.n_unknown,
         }
         if self._fold.trace.file is not None:

@@ -30,13 +30,23 @@ _OUTSIDE: Final = frozenset({"steer", "error", "control", "unknown"})
 
 @dataclass(slots=True)
 class LaneUse:
-    """A lane on one connection: when it was first and last used there."""
+    """A lane on one connection: when it was first and last used there, and what was seen there.
+
+    Attributes
+    ----------
+    asked : bool
+        A request was sent on it.
+    echoed : bool
+        An event came that names it.
+    """
 
     lane_id: str
     connection: int
     stream_id: str | None
     first: Entry
     last: Entry
+    asked: bool = False
+    echoed: bool = False
 
 
 class Fold:
@@ -184,18 +194,18 @@ class Fold:
     def _lane_of(self, entry: Entry, event: Event, owner: ResponseState | None) -> str | None:
         """Which lane a message travelled on, where that can be said."""
         if owner is not None:
-            return self._use(entry, owner.lane.stream_id)
+            return self._use(entry, owner.lane.stream_id, event)
         family = _KINDS[entry.kind][event.type][1]
         if family == "error":
             errors = self.ledger.errors
             lane = errors[-1].lane if errors and errors[-1].entry is entry else None
             if lane is not None:
-                return self._use(entry, lane.stream_id)
+                return self._use(entry, lane.stream_id, event)
         if event.stream_id is None and family in _OUTSIDE:
             return None
-        return self._use(entry, event.stream_id)
+        return self._use(entry, event.stream_id, event)
 
-    def _use(self, entry: Entry, stream_id: str | None) -> str:
+    def _use(self, entry: Entry, stream_id: str | None, event: Event | None = None) -> str:
         place = (entry.connection, stream_id)
         use = self.lane_uses.get(place)
         if use is None:
@@ -203,6 +213,10 @@ class Fold:
             use = self.lane_uses[place] = LaneUse(lane_id, *place, entry, entry)
         else:
             use.last = entry
+        if entry.kind == "out":
+            use.asked = True
+        elif event is not None and event.stream_id == stream_id:
+            use.echoed = True
         return use.lane_id
 
 

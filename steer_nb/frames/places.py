@@ -56,10 +56,15 @@ def _lane(fold: Fold, use: LaneUse, responses: list[ResponseState]) -> Row:
         "forked_from_response_id": source,
         "forked_from_lane_id": None if parent is None else fold.lane_id_of(parent),
         "state": state,
-        "overflowed": False,
-        # Responses are told apart by the name that they repeat.
-        "stream_id_echoed": None if use.stream_id is None else bool(responses),
+        "stream_id_echoed": _echoed(use),
     }
+
+
+def _echoed(use: LaneUse) -> bool | None:
+    """Whether an event named the lane; None where no event could have."""
+    if use.stream_id is None or not (use.asked or use.echoed):
+        return None
+    return use.echoed
 
 
 def _fork(fold: Fold, use: LaneUse, responses: list[ResponseState]) -> str | None:
@@ -128,7 +133,7 @@ def trace_rows(fold: Fold) -> list[Row]:
             "ended_at": None if fold.last is None else fold.last.at,
             "n_events": len(fold.events),
             "n_problems": len(fold.trace.file_problems) + len(fold.ledger.problems),
-            "sdk_version": header.version or None,
+            "recorder_version": header.version or None,
             "schema_version": SCHEMA_VERSION,
         }
     ]

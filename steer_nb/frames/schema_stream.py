@@ -143,7 +143,7 @@ ResponseCore = Columns(
             ),
             "How it stands; truncated: the connection was lost before its end.",
         ),
-        Column("status_raw", TEXT, "The service's own status word at its end."),
+        Column("status_raw", TEXT, "The service's own word at its end: its status, or error."),
         Column("incomplete_reason", TEXT, "Why it is incomplete: steered, max_output_tokens …"),
         Column("error_code", TEXT, "The code of the error that ended it."),
         Column("error_message", TEXT, "The message of that error."),

@@ -139,7 +139,11 @@ SteerTimes = Columns(
         Column("committed_s", FLOAT, "When its successor was created: may be before accepted."),
         Column("failed_s", FLOAT, "When it failed."),
         Column("ack_latency_s", FLOAT, "Seconds from sent to accepted."),
-        Column("commit_latency_s", FLOAT, "Seconds from sent to committed."),
+        Column(
+            "commit_latency_s",
+            FLOAT,
+            "Seconds from accepted to committed; negative where the successor came first.",
+        ),
         Column("deltas_after_send", INT, "Pieces that its parent still wrote after it was sent."),
     ),
 )
@@ -210,9 +214,10 @@ LaneCore = Columns(
             words("idle", "queued", "running", "waiting_input", "detached", "failed"),
             "How it stands.",
         ),
-        Column("overflowed", BOOL, "Whether events were dropped because nobody read them."),
         Column(
-            "stream_id_echoed", BOOL, "Whether the service repeats its name; null: it has none."
+            "stream_id_echoed",
+            BOOL,
+            "Whether the service has repeated its name; null: it has none, or nothing was sent.",
         ),
     ),
 )
@@ -270,7 +275,7 @@ TraceCore = Columns(
         Column("ended_at", TIME, "When its last entry so far happened."),
         Column("n_events", INT, "Rows of `events`."),
         Column("n_problems", INT, "Rows of `problems`."),
-        Column("sdk_version", TEXT, "The steer_nb version that recorded it."),
+        Column("recorder_version", TEXT, "The steer_nb version that recorded it."),
         Column("schema_version", TEXT, "Version of these tables' columns."),
     ),
 )

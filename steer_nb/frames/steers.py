@@ -49,7 +49,7 @@ def _steer(fold: Fold, steer: SteerState) -> Row:
         "committed_s": _at(steer.committed),
         "failed_s": _at(steer.failed),
         "ack_latency_s": seconds(steer.sent, steer.accepted),
-        "commit_latency_s": seconds(steer.sent, steer.committed),
+        "commit_latency_s": seconds(steer.accepted, steer.committed),
         "deltas_after_send": None if steer.sent is None else steer.deltas_after_send,
     }
 

@@ -71,6 +71,34 @@ def test_forks():
     assert rows(started.trace, "lanes")[0]["forked_from_response_id"] is None
 
 
+def test_whether_the_service_repeats_a_lanes_name():
+    trace = (
+        TraceBuilder()
+        .connect()
+        .note("lane", lane="unused", settings={})
+        .create(lane="told")
+        .create(lane="refused")
+        .event("error", lane="refused", error={"code": "x", "message": "no"})
+        .create(lane="ignored")
+        .created("r1")  # a gateway that takes lane names and does not give them back
+        .trace
+    )
+    echoed = {row["stream_id"]: row["stream_id_echoed"] for row in rows(trace, "lanes")}
+    assert echoed.pop(None) is None
+    assert echoed == {"unused": None, "told": False, "refused": True, "ignored": False}
+
+
+def test_lines_that_could_not_be_read_are_counted(tmp_path):
+    path = tmp_path / "run.jsonl"
+    full().save(path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"neither":\n["an", "entry"]\n{"torn')
+    frames = load(path).frames
+    assert frames.events.attrs["dropped"] == 3
+    assert frames.steers.attrs["dropped"] == 3
+    assert full().frames.events.attrs["dropped"] == 0
+
+
 def test_a_lane_that_was_opened_before_the_connection():
     early = TraceBuilder().note("lane", lane="a", settings={})
     assert [r["connection_id"] for r in rows(early.trace, "lanes")] == [None]
@@ -129,7 +157,7 @@ def test_the_trace_itself():
     assert (row["n_events"], row["n_problems"]) == (14, 1)
     (empty,) = rows(Trace(Header(SCHEMA, "t", version="9.9")), "traces")
     assert (empty["started_at"], empty["ended_at"], empty["n_events"]) == (None, None, 0)
-    assert empty["sdk_version"] == "9.9"
+    assert empty["recorder_version"] == "9.9"
 
 
 def test_a_saved_trace_gives_equal_frames(tmp_path):

@@ -60,7 +60,10 @@ def test_moments_are_in_order(builder):
     both = steers.dropna(subset=["sent_s", "accepted_s"])
     assert (both["sent_s"] <= both["accepted_s"]).all()
     both = steers.dropna(subset=["sent_s", "committed_s"])
-    assert (both["commit_latency_s"] >= 0).all()
+    assert (both["sent_s"] <= both["committed_s"]).all()
+    both = steers.dropna(subset=["accepted_s", "committed_s"])
+    took = both["committed_s"] - both["accepted_s"]
+    assert (took == both["commit_latency_s"]).all()
     calls = frames.tool_calls
     assert (calls["wait_s"].dropna() >= 0).all()
     for column in ("queue_s", "duration_s", "time_to_first_chunk_s", "time_to_first_text_s"):

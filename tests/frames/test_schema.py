@@ -17,12 +17,12 @@ from tests.support.traces import TraceBuilder, call, message, stub
 # s text, i Int64, f float, b boolean, t UTC time, c category.
 LAW = {
     "traces": """trace_id s, source c, file s, started_at t, ended_at t, n_events i, n_problems i,
-        sdk_version s, schema_version s""",
+        recorder_version s, schema_version s""",
     "connections": """connection_id s, trace_id s, url s, opened_at t, closed_at t, close_code i,
         close_reason s, n_in i, n_out i, bytes_in i, expires_at t, end_kind c""",
     "lanes": """lane_id s, trace_id s, connection_id s, stream_id s, opened_at t, last_event_at t,
         n_responses i, n_steers i, n_pending i, tip_response_id s, forked_from_response_id s,
-        forked_from_lane_id s, state c, overflowed b, stream_id_echoed b""",
+        forked_from_lane_id s, state c, stream_id_echoed b""",
     "events": """event_id s, trace_id s, connection_id s, lane_id s, seq i, recv_at t, t_s f,
         direction c, type c, family c, known b, sequence_number i, response_id s, item_id s,
         output_index i, content_index i, bytes i""",
