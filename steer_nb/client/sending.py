@@ -302,7 +302,7 @@ class Sender:
         return f"{kind}-{self._count}"
 
     def _let_out(
-        self, key: str, lane: LaneSettings, request: dict[str, Any], again: str | None
+        self, key: str, lane: LaneSettings, request: dict[str, Any], again: str | None = None
     ) -> None:
         recorder = self._core.recorder
         text = encode(request)
