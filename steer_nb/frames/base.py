@@ -10,8 +10,8 @@ import pandas as pd
 
 from steer_nb.errors import UnknownLane
 from steer_nb.frames import calls, items, places, responses, steers
-from steer_nb.frames.arrays import frame_of
 from steer_nb.frames.fold import Fold
+from steer_nb.frames.keeping import KeptFrame
 from steer_nb.frames.schema import SCHEMA_VERSION, TABLES, Table, resolve, table_named
 from steer_nb.frames.schema_stream import EventCore
 from steer_nb.frames.wide import wide_of
@@ -47,7 +47,7 @@ class Frames:
 
     Each table is an attribute and has the same columns and dtypes always, also when it is empty.
     What is returned is yours to change. A trace that is still growing is read further each time a
-    table is asked for: old events are not read again.
+    table is asked for: old events are not read again, and old rows not made again.
 
     Parameters
     ----------
@@ -70,6 +70,7 @@ class Frames:
         self._cached_at = -1
         self._rows: dict[str, list[dict[str, Any]]] = {}
         self._frames: dict[tuple[str, ...], pd.DataFrame] = {}
+        self._kept: dict[tuple[str, ...], KeptFrame] = {}
 
     @property
     def events(self) -> pd.DataFrame:
@@ -267,9 +268,11 @@ class Frames:
             if table.name == "events":
                 frame = self._events(columns)
             else:
-                rows = self._rows_of(table.name)
-                values = {c.name: [row.get(c.name) for row in rows] for c in columns}
-                frame = frame_of([table.all[c.name] for c in columns], values)
+                kept = self._kept.get(key)
+                if kept is None:
+                    every = table.all
+                    kept = self._kept[key] = KeptFrame([every[name] for name in columns.names])
+                frame = kept.update(self._rows_of(table.name))
             self._frames[key] = frame
         return frame
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.errors import InvalidInput
 from steer_nb.frames.arrays import json_text, strict_json
+from steer_nb.frames.keeping import keep
 from steer_nb.frames.results import client_result, server_result
 from steer_nb.wire import stub_for, stub_key
 
 if TYPE_CHECKING:
     from steer_nb.frames.fold import Fold
     from steer_nb.ledger import ItemState, RequestState, ResponseState
+
+    Found = tuple[RequestState, dict[str, Any]]
+    """A request, and the answer to a call that it carried."""
 
 __all__ = ["call_kind", "call_rows"]
 
@@ -58,7 +63,7 @@ class _Answers:
     """What requests carried as results, by the response they continue and the call's key."""
 
     def __init__(self, requests: list[RequestState]) -> None:
-        self._by_call: dict[tuple[str | None, str], tuple[RequestState, dict[str, Any]]] = {}
+        self._by_call: dict[tuple[str | None, str], Found] = {}
         for request in requests:
             if request.state in ("failed", "unsent"):
                 continue  # it never counted, so what it carried was no answer
@@ -72,7 +77,7 @@ class _Answers:
                 if known is None or known[0].state == "unknown":
                     self._by_call[call] = (request, answer)
 
-    def take(self, response: ResponseState, key: str) -> tuple[RequestState, dict[str, Any]] | None:
+    def take(self, response: ResponseState, key: str) -> Found | None:
         """The answer to one call of a response; each is taken once."""
         found = self._by_call.pop((response.id, key), None)
         if found is not None:
@@ -104,16 +109,33 @@ def call_rows(fold: Fold) -> list[Row]:
                 for _, item in sorted(response.items.items())
                 if call_kind(item.type) is not None
             ]
-        for item, call in fixed:
+        made = memo.setdefault("answered", {})
+        for place, (item, call) in enumerate(fixed):
             found = answers.take(response, call["call_key"])
-            if found is not None:
-                rows.append({**call, "owner": "client", **_answer(response, item, call, found)})
-            elif call["owner"] == "client":
-                rows.append({**call, "requested_s": _done_s(item), "result_kind": "none"})
-            else:
-                rows.append({**call, **_outcome(response, item)})
+            make = partial(_with_result, response, item, call, found)
+            rows.append(keep(made, str(place), _progress(response, call, found), make))
     rows.extend(_orphan(fold, *found) for found in answers.rest())
     return rows
+
+
+def _progress(response: ResponseState, call: Row, found: Found | None) -> tuple[Any, ...]:
+    """Everything of a call that can change without an event of its response."""
+    if found is None:
+        return ()
+    request, answer = found
+    state = response.required.get(call["call_key"])
+    if state is None:
+        return (request.key, request.response_id, answer)
+    run = None if state.tool is None else (state.tool.ok, state.tool.error)
+    return (request.key, request.response_id, answer, state.filled_by, run)
+
+
+def _with_result(response: ResponseState, item: ItemState, call: Row, found: Found | None) -> Row:
+    if found is not None:
+        return {**call, "owner": "client", **_answer(response, item, call, found)}
+    if call["owner"] == "client":
+        return {**call, "requested_s": _done_s(item), "result_kind": "none"}
+    return {**call, **_outcome(response, item)}
 
 
 def call_key(item: ItemState) -> str:
@@ -172,9 +194,7 @@ def _arguments(item: ItemState) -> tuple[str | None, str | None, bool | None]:
     return item.joined("command") or None, None, None
 
 
-def _answer(
-    response: ResponseState, item: ItemState, call: Row, found: tuple[RequestState, dict[str, Any]]
-) -> Row:
+def _answer(response: ResponseState, item: ItemState, call: Row, found: Found) -> Row:
     """The result that a request carried."""
     state = response.required.get(call["call_key"])
     request, answer = found

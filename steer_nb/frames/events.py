@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
 from steer_nb.frames.arrays import frame_of, json_text
+from steer_nb.frames.keeping import join
 from steer_nb.frames.schema_stream import EventDelta, EventError, EventRaw
 from steer_nb.wire import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
 
     from steer_nb.frames.columns import Columns
     from steer_nb.trace.entries import Entry
@@ -53,20 +54,8 @@ class Growing:
         if not self._parts:
             self._parts.append(frame_of(self.columns, {}))
         elif len(self._parts) > 1:
-            for column in self.columns:
-                if column.open:
-                    _same_words(column.name, self._parts)
-            self._parts = [pd.concat(self._parts, ignore_index=True)]
+            self._parts = [join(self.columns.columns, self._parts)]
         return self._parts[0]
-
-
-def _same_words(name: str, parts: list[pd.DataFrame]) -> None:
-    """Give a word column the words of all parts, in the order they were first seen."""
-    every = [part[name].cat.categories for part in parts]
-    words = list(dict.fromkeys(word for categories in every for word in categories))
-    for place, part in enumerate(parts):
-        if len(part[name].cat.categories) < len(words):
-            parts[place] = part.assign(**{name: part[name].cat.set_categories(words)})
 
 
 class GroupRows(Growing):

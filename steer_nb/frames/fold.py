@@ -16,6 +16,7 @@ from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steer_nb.frames.keeping import Made, Row
     from steer_nb.ledger import ResponseState
     from steer_nb.trace import Trace
     from steer_nb.trace.entries import Entry
@@ -75,6 +76,10 @@ class Fold:
         self.last: Entry | None = None
         self.memo: defaultdict[str, dict[str, Any]] = defaultdict(dict)
         """What was computed for a response and holds until one of its events comes."""
+        self.steers: Made = {}
+        """Rows of the steers table, by the steer's key."""
+        self.problems: list[Row] = []
+        """Rows of the problems table; only its end grows."""
         self._groups: dict[str, GroupRows] = {}
         self._connection_ids: dict[int, str | None] = {0: None}
         self._item_ids: dict[str, str] = {}

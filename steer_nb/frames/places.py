@@ -107,7 +107,10 @@ def problem_rows(fold: Fold) -> list[Row]:
     """What was odd: in the file first, then in the messages."""
     trace = fold.trace
     foreign = trace.header.source != "live"
-    return [
+    rows = fold.problems
+    known = len(rows) - len(trace.file_problems)
+    new = fold.ledger.problems[known:] if rows else (*trace.file_problems, *fold.ledger.problems)
+    rows.extend(
         {
             "file": trace.file if foreign or problem.line is not None else None,
             "line": problem.line,
@@ -116,8 +119,9 @@ def problem_rows(fold: Fold) -> list[Row]:
             "kind": problem.kind,
             "detail": problem.detail,
         }
-        for problem in (*trace.file_problems, *fold.ledger.problems)
-    ]
+        for problem in new
+    )
+    return list(rows)
 
 
 def trace_rows(fold: Fold) -> list[Row]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.frames.arrays import json_text
+from steer_nb.frames.keeping import keep
 from steer_nb.frames.responses import seconds
 from steer_nb.frames.results import content_text
 
@@ -20,7 +22,27 @@ Row = dict[str, Any]
 
 def steer_rows(fold: Fold) -> list[Row]:
     """One row for each steer, in the order they were sent."""
-    return [_steer(fold, steer) for steer in fold.ledger.steers.values()]
+    return [
+        keep(fold.steers, steer.key, _fate(steer), partial(_steer, fold, steer))
+        for steer in fold.ledger.steers.values()
+    ]
+
+
+def _fate(steer: SteerState) -> tuple[Any, ...]:
+    """Everything of a steer that can change."""
+    parent = steer.parent
+    return (
+        steer.state,
+        steer.steer_id,
+        steer.accepted,
+        steer.pending,
+        steer.committed,
+        steer.failed,
+        steer.failure_code,
+        steer.successor_id,
+        None if parent is None else (parent.status, parent.incomplete_reason),
+        steer.deltas_after_send,
+    )
 
 
 def _steer(fold: Fold, steer: SteerState) -> Row:
@@ -86,14 +108,32 @@ def _outcome(parent: ResponseState | None) -> str | None:
 
 def required_rows(fold: Fold) -> list[Row]:
     """One row for each required input, in the order its response asked for it."""
-    return [
-        _required(fold, response, state)
-        for response in fold.ledger.responses.values()
-        for state in response.required.values()
-    ]
+    rows: list[Row] = []
+    for response in fold.ledger.responses.values():
+        if not response.required:
+            continue
+        made = fold.memo[response.id].setdefault("required", {})
+        waiting = sum(_waits(steer) for steer in response.steers)
+        for key, state in response.required.items():
+            now = (waiting, *_progress(state))
+            rows.append(keep(made, key, now, partial(_required, fold, response, state, waiting)))
+    return rows
 
 
-def _required(fold: Fold, response: ResponseState, state: RequiredInputState) -> Row:
+def _progress(state: RequiredInputState) -> tuple[Any, ...]:
+    """Everything of a required input that can change without an event of its response."""
+    return (
+        state.state,
+        state.item,
+        state.filled,
+        state.filled_by,
+        state.sent,
+        state.request_key,
+        state.continuation_response_id,
+    )
+
+
+def _required(fold: Fold, response: ResponseState, state: RequiredInputState, waiting: int) -> Row:
     item = state.item or {}
     approve, reason = item.get("approve"), item.get("reason")
     by = state.filled_by
@@ -108,7 +148,7 @@ def _required(fold: Fold, response: ResponseState, state: RequiredInputState) ->
         "name": state.name,
         "server_label": state.server_label,
         "source": state.source,
-        "n_steers_waiting": sum(_waits(steer) for steer in response.steers),
+        "n_steers_waiting": waiting,
         "first_seen_s": state.first_seen.t,
         "filled_s": _at(state.filled),
         "sent_s": _at(state.sent),

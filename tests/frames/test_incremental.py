@@ -9,10 +9,10 @@ import time
 import pandas as pd
 import pytest
 
-from steer_nb.frames import TABLES
+from steer_nb.frames import TABLES, keeping
 from steer_nb.trace import Trace
 from tests.frames.test_schema import full
-from tests.support.traces import TraceBuilder, message
+from tests.support.traces import TraceBuilder, call, message, stub
 
 
 def long_trace(responses: int, deltas: int = 56) -> Trace:
@@ -127,6 +127,55 @@ def test_asking_again_with_nothing_new_copies_nothing_much():
     second = trace.frames.events
     assert first is not second
     pd.testing.assert_frame_equal(first, second)
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in ("events", "traces")])
+def test_old_rows_are_not_made_again(name, monkeypatch):
+    made = []
+    make = keeping.frame_of
+
+    def counted(columns, values):
+        frame = make(columns, values)
+        made.append(len(frame))
+        return frame
+
+    builder = TraceBuilder().connect()
+    for number in range(60):
+        turn(builder, number)
+    frames = builder.trace.frames
+    assert len(frames.table(name)) in (1, 60, 120, 180)
+    monkeypatch.setattr(keeping, "frame_of", counted)
+    frames.table(name)
+    assert made == []
+    turn(builder, 60)
+    frame = frames.table(name)
+    assert sum(made) <= 6, made
+    pd.testing.assert_frame_equal(frame, Trace(builder.trace.header, builder.trace).frames[name])
+
+
+def turn(builder, number):
+    """A turn with everything: a steer, a call, an answer, usage, an event nobody knows."""
+    name, previous = f"resp_{number}", f"resp_{number - 1}" if number else None
+    given = [{**stub(f"call_{number - 1}"), "output": "x"}] if number else "hi"
+    builder.create(given, previous=previous, lane="a", key=f"create-{number}")
+    builder.created(name, previous=previous, lane="a").event("new.kind", lane="a")
+    builder.added(message(""), lane="a").delta("hi", lane="a").done(message("hi"), lane="a")
+    builder.steer(name, "more", key=f"steer-{number}").done(call(f"call_{number}"), 1, lane="a")
+    usage = {"input_tokens": 3, "output_tokens": 1}
+    builder.ended(name, lane="a", output=[message("hi"), call(f"call_{number}")], usage=usage)
+
+
+def test_words_of_rows_that_changed_do_not_stay():
+    trace = TraceBuilder().create().created("r1").added({"type": "hologram", "id": "i0"}).trace
+    assert "hologram" in trace.frames.items["type"].cat.categories
+    builder = TraceBuilder()
+    builder.trace = trace
+    builder.added(message("", 1), 1)
+    assert "hologram" in trace.frames.items["type"].cat.categories
+    builder.done(message("so"), 0)
+    frame = trace.frames.items
+    assert "hologram" not in frame["type"].cat.categories
+    pd.testing.assert_frame_equal(frame, Trace(trace.header, trace).frames.items)
 
 
 def test_new_words_come_behind_the_old_ones():

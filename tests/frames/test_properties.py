@@ -118,6 +118,24 @@ def test_nothing_that_was_recorded_raises_or_changes_a_dtype(odd, steps):
     assert len(trace.frames.wide()) >= rows
 
 
+@fast
+@given(st.lists(entries(), max_size=20), st.lists(STEPS, max_size=20), st.integers(1, 4))
+def test_reading_on_among_oddities_gives_the_same(odd, steps, pace):
+    mixed = []
+    for entry in walk(steps).trace:
+        mixed.append(entry)
+        if odd and len(mixed) % 3 == 0:
+            mixed.append(odd.pop())
+    mixed += odd
+    growing = Trace(Header(SCHEMA, "t"))
+    for start in range(0, len(mixed), pace):
+        for entry in mixed[start : start + pace]:
+            growing.append(entry)
+        every_frame(growing)
+    for name, frame in every_frame(Trace(Header(SCHEMA, "t"), mixed)).items():
+        pd.testing.assert_frame_equal(every_frame(growing)[name], frame)
+
+
 PIECES = st.lists(st.text(max_size=5), max_size=6)
 
 
