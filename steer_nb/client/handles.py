@@ -62,12 +62,14 @@ class _Handle:
         return Steer(self._session, key) if kind == "steer" else Response(self._session, key)
 
     def drop(self) -> None:
-        """Do without it: it is not sent again. For a message whose outcome is unknown.
+        """Do without it: it is not sent again.
+
+        For a message whose outcome is unknown, or that failed.
 
         Raises
         ------
         LaneBusy
-            If its outcome is known, or was decided.
+            If it went through, or was decided.
         """
         core = self._session.core
         self._session.act(lambda: drop(core, self._key))

@@ -13,7 +13,7 @@ from steer_nb.client.recovering import offer_of, recover
 from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.client.sending import Overrides
 from steer_nb.client.settings import redacted
-from steer_nb.client.settling import going_on, settled_word
+from steer_nb.client.settling import going_on, in_flight, settled_word
 from steer_nb.client.starting import soon
 from steer_nb.ledger import rules
 
@@ -431,6 +431,11 @@ class Lane:
 
     def _going_on(self) -> str:
         return self._session.read(lambda _: going_on(self._session.core, self._settings))
+
+    @property
+    def in_flight(self) -> list[str]:
+        """What goes on, is unsent or is undecided on it, one phrase each: see before closing."""
+        return self._session.read(lambda _: in_flight(self._session.core, self._settings))
 
     def close(self) -> None:
         """Close the lane here. What it still gets is recorded; the service knows no closing."""

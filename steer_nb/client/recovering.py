@@ -102,15 +102,15 @@ def _request_again(core: Core, request: RequestState) -> str:
 
 
 def drop(core: Core, key: str) -> None:
-    """Do without a message whose outcome is unknown; on the disk when this returns.
+    """Do without a message whose outcome is unknown, or that failed; on the disk at the return.
 
     Raises
     ------
     LaneBusy
-        If its outcome is known, or was decided.
+        If it went through, or was decided.
     """
     found: Any = core.ledger.steers.get(key) or core.ledger.requests.get(key)
-    if not found.undecided:
+    if found.decision is not None or found.state not in ("unknown", "failed", "unsent"):
         raise LaneBusy(_settled(key, found.state, found.decision, found.again_key))
     core.recorder.note("dropped", key=key)
     core.recorder.sync()

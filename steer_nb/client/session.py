@@ -11,7 +11,7 @@ from steer_nb.client.lane import Lane
 from steer_nb.client.opening import Opening, fork_base, place
 from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.settings import DEFAULT_MODEL, LaneSettings, prepare
-from steer_nb.client.settling import all_going_on, all_settled, status
+from steer_nb.client.settling import all_going_on, all_in_flight, all_settled, status
 from steer_nb.errors import LaneBusy, NotConnected, UnknownLane, WaitTimeout
 
 if TYPE_CHECKING:
@@ -333,6 +333,11 @@ class Session:
 
     def _going_on(self) -> str:
         return self.read(lambda _: all_going_on(self.core))
+
+    @property
+    def in_flight(self) -> list[str]:
+        """What goes on, is unsent or is undecided, one phrase each: see before closing."""
+        return self.read(lambda _: all_in_flight(self.core))
 
     def close(self) -> None:
         """Close the connection and the journal. What was recorded stays; closing again is nothing.

@@ -44,11 +44,13 @@ def connected(ledger: Ledger, fact: f.Connected, entry: Entry) -> None:
         number=entry.connection, url=fact.url, opened=entry
     )
     ledger.reconnecting = None
+    ledger.gave_up = None
 
 
 def reconnecting(ledger: Ledger, fact: f.Reconnecting, _: Entry) -> None:
     """A new connection is tried, or no more is."""
     ledger.reconnecting = fact if fact.attempt else None
+    ledger.gave_up = None if fact.attempt else fact.reason
 
 
 def disconnected(ledger: Ledger, fact: f.Disconnected, entry: Entry) -> None:

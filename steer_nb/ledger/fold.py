@@ -59,6 +59,8 @@ class Ledger:
         What was odd.
     reconnecting : Reconnecting or None
         The attempt to connect again that is going on.
+    gave_up : str or None
+        Why no new connection is tried any more, since the last one was lost.
     gone : set of str
         Responses that the service said it no longer has.
     version : int
@@ -79,6 +81,7 @@ class Ledger:
         self.errors: list[ServerErrorState] = []
         self.problems: list[Problem] = []
         self.reconnecting: f.Reconnecting | None = None
+        self.gave_up: str | None = None
         self.gone: set[str] = set()
         self.version = 0
         self._read = dialect

@@ -91,6 +91,12 @@ margin:8px 0;white-space:pre-wrap}}
 .steer-nb .snb-need{{padding:8px 12px;border-top:1px solid var(--snb-line)}}
 .steer-nb .snb-need code,.steer-nb .snb-hint code{{font:12.5px var(--snb-mono);
 background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;white-space:nowrap}}
+.steer-nb .snb-need+.snb-need{{border-top-style:dashed}}
+.steer-nb .snb-decide p{{margin:0 0 4px;overflow-wrap:anywhere}}
+.steer-nb .snb-decide p:last-child{{margin-bottom:0}}
+.steer-nb .snb-way{{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline}}
+.steer-nb .snb-way b{{font-weight:600;min-width:9ch}}
+.steer-nb .snb-way>span:nth-child(2){{flex:1 1 24em;min-width:0}}
 .steer-nb .snb-hint{{color:var(--snb-soft);font-size:12px}}
 .steer-nb .snb-ok{{color:var(--snb-run);font-size:12px}}.steer-nb .snb-bad{{color:var(--snb-fail);
 font-size:12px}}
