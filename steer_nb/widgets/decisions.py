@@ -41,6 +41,7 @@ NEXT_TURN_CODES: Final = frozenset({"response_already_completed", "response_not_
 """Failures of a steer that came too late: its text can be the next turn."""
 
 _MOST: Final = 20
+_LATEST: Final = 8
 _TEXT_CAP: Final = 160
 
 
@@ -62,6 +63,10 @@ class Undecided:
         What sending it once more is called.
     failed : bool
         Whether it certainly failed; else its outcome is unknown.
+    fresh : bool
+        Whether it failed and a person has said nothing on its lane since.
+    whole : bool
+        Whether `text`, on one line, is all that was said.
     """
 
     key: str
@@ -70,6 +75,8 @@ class Undecided:
     why: str
     verb: str = "Send again"
     failed: bool = False
+    fresh: bool = False
+    whole: bool = False
 
     @property
     def shown(self) -> str:
@@ -93,7 +100,7 @@ class Decisions:
     messages : tuple of Undecided
         Messages with an unknown outcome, oldest first.
     returned : tuple of Undecided
-        Steers that failed and that nothing followed: their text goes back to the person.
+        Steers that failed, of the newest responses: their text goes back to the person.
     """
 
     lane: str
@@ -139,7 +146,7 @@ def to_decide(ledger: Ledger, lane: LaneState) -> Decisions:
         truth,
         () if offer is None else offer.choices,
         tuple(_message(thing) for thing in undecided(lane)[:_MOST]),
-        tuple(_failed(steer) for steer in _returned(lane)),
+        _returned(lane),
     )
 
 
@@ -155,30 +162,30 @@ def _message(thing: SteerState | RequestState) -> Undecided:
     return Undecided(thing.key, what, text, "outcome unknown")
 
 
-def _failed(steer: SteerState) -> Undecided:
+def _failed(steer: SteerState, *, fresh: bool) -> Undecided:
     parts = [steer.failure_code, steer.failure_message]
     why = ": ".join(part for part in parts if part) or "the service gave no reason"
     late = steer.failure_code in NEXT_TURN_CODES
     verb = "Send as next turn" if late else "Send again"
-    text = input_text(steer.input if steer.input is not None else steer.failure_input)
-    return Undecided(steer.key, "steer", text, why, verb, failed=True)
+    text = input_text(steer.input)
+    whole = text == steer.input and "\n" not in text and "\r" not in text
+    return Undecided(steer.key, "steer", text, why, verb, failed=True, fresh=fresh, whole=whole)
 
 
-def _returned(lane: LaneState) -> list[SteerState]:
-    """Failed steers that a person said nothing after, on this lane: the newest few."""
-    sent = [request.sent.seq for request in lane.requests[-1:]]
-    steers = [steer for response in lane.responses[-4:] for steer in response.steers]
-    sent += [steer.sent.seq for steer in steers if steer.sent is not None]
-    last = max(sent, default=-1)
-    return [
-        steer
+def _returned(lane: LaneState) -> tuple[Undecided, ...]:
+    """Failed steers of the newest responses that nobody sent again or dropped."""
+    steers = [steer for response in lane.responses[-_LATEST:] for steer in response.steers]
+    sent = [steer.sent.seq for steer in steers if steer.sent is not None]
+    last = max([*sent, *(request.sent.seq for request in lane.requests[-1:])], default=-1)
+    failed = [
+        (steer, steer.failed.seq > last)
         for steer in steers
-        if steer.state == "failed"
+        if steer.failed is not None
+        and steer.state == "failed"
         and steer.decision is None
-        and steer.failed is not None
-        and steer.failed.seq > last
-        and (steer.input is not None or steer.failure_input is not None)
-    ][:_MOST]
+        and steer.sent is not None
+    ]
+    return tuple(_failed(steer, fresh=fresh) for steer, fresh in failed[-_MOST:])
 
 
 # -- the connection --------------------------------------------------------------------------------

@@ -131,6 +131,10 @@ padding:0 12px}}
 .steer-nb.snb-form>.snb-status:has(div){{padding:6px 12px}}
 .steer-nb .snb-foot{{padding:8px 12px;background:var(--snb-bg2);margin:0;flex-wrap:wrap}}
 .steer-nb.snb-say{{padding:2px 0}}
+.steer-nb .snb-decide-box{{border:1px solid var(--snb-line);border-left:3px solid var(--snb-wait);
+border-radius:6px;padding:8px 12px;margin:2px 0;overflow:visible}}
+.steer-nb .snb-decide-box .snb-row{{flex-wrap:wrap;align-items:center}}
+.steer-nb .snb-decide-box .snb-row>.snb-static{{min-width:16em}}
 .steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{{color:var(--snb-ink);
 background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
