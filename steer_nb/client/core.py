@@ -209,9 +209,10 @@ class Core:
             and by != "client"
         ):
             by = "limit"
-        self.ended = self._why(closing, by)
+        why = self._why(closing, by)
+        self.ended = f"{why} {_AGAIN}"
         self.recorder.note("closed", code=closing.code, reason=reason, by=by)
-        self.reconnector.lost(closing.code, by)
+        self.reconnector.lost(closing.code, by, why)
         try:
             self.recorder.sync()
         except TraceError as error:
@@ -219,19 +220,16 @@ class Core:
 
     def _why(self, closing: SocketClosed, by: str) -> str:
         if by == "client":
-            return f"Session {self.name} is closed. {_AGAIN}"
+            return f"Session {self.name} is closed."
         if by == "limit":
-            return (
-                f"Session {self.name}: the service ended the connection after its 60 minutes. "
-                f"{_AGAIN}"
-            )
+            return f"Session {self.name}: the service ended the connection after its 60 minutes."
         who = "the service closed it" if by == "server" else "it was lost"
         words = f"{closing.code} {closing.reason}".rstrip()
         extra = ""
         if closing.code == 1009:
             size, key = self._largest
             extra = f" The largest message was {key} with {size:,} characters: send less."
-        return f"Session {self.name} has no connection any more: {who} ({words}).{extra} {_AGAIN}"
+        return f"Session {self.name} has no connection any more: {who} ({words}).{extra}"
 
     async def rotate(self) -> None:
         """End this connection, on which nothing goes on, before the service does."""

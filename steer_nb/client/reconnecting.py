@@ -92,7 +92,7 @@ class Reconnector:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self.policy.rotate_s, self._due)
 
-    def lost(self, code: int | None, by: str) -> None:
+    def lost(self, code: int | None, by: str, why: str) -> None:
         """Try again, if that can help."""
         self._cancel_timer()
         core = self._core
@@ -103,14 +103,13 @@ class Reconnector:
         worth = by == "limit" or (by != "client" and code in RECOVERABLE) or rotated
         if self._stopped or not worth or not (self.policy.attempts or rotated):
             return
-        self._task = asyncio.create_task(self._try(at_once=rotated or by == "limit"))
+        self._task = asyncio.create_task(self._try(why, at_once=rotated or by == "limit"))
 
     def _errors(self, number: int) -> int:
         return sum(error.entry.connection == number for error in self._core.ledger.errors)
 
-    async def _try(self, *, at_once: bool) -> None:
+    async def _try(self, why: str, *, at_once: bool) -> None:
         core, attempts = self._core, max(self.policy.attempts, 1)
-        why = core.ended or "the connection was lost"
         while self._attempt < attempts:
             self._attempt += 1
             delay = 0.0 if at_once and self._attempt == 1 else self.policy.delay(self._attempt)

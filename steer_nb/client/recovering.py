@@ -73,7 +73,9 @@ def send_again(core: Core, key: str) -> tuple[str, str]:
 
 
 def _steer_again(core: Core, steer: SteerState) -> tuple[str, str]:
-    if steer.decision is not None or steer.state not in ("unknown", "failed"):
+    successor = core.ledger.responses.get(steer.successor_id or "")
+    left = successor is not None and successor.left
+    if steer.decision is not None or not (left or steer.state in ("unknown", "failed")):
         raise LaneBusy(_settled(steer.key, steer.state, steer.decision, steer.again_key))
     if steer.lane is None:
         msg = f"{steer.key} belongs to no lane of this session."
@@ -85,7 +87,8 @@ def _steer_again(core: Core, steer: SteerState) -> tuple[str, str]:
 
 
 def _request_again(core: Core, request: RequestState) -> str:
-    if request.decision is not None or request.state not in ("unknown", "failed", "unsent"):
+    again = request.left or request.state in ("unknown", "failed", "unsent")
+    if request.decision is not None or not again:
         raise LaneBusy(_settled(request.key, request.state, request.decision, request.again_key))
     lane = core.lanes[request.lane.stream_id]
     value = request.body.get("input")

@@ -117,10 +117,33 @@ def lane_recovered(ledger: Ledger, fact: f.LaneRecovered, entry: Entry) -> None:
     lane.resume_from = fact.base
     lane.resumed = entry
     lane.error_code = lane.error_message = None
-    if fact.choice != "continue":
-        # The old chain is left: its calls are answered in the repeated context, or not at all.
-        for response in lane.responses:
-            required.set_aside(response)
+    if fact.choice == "continue":
+        _go_back(ledger, lane, fact.base)
+        return
+    # The old chain is left: its calls are answered in the repeated context, or not at all.
+    for response in lane.responses:
+        required.set_aside(response)
+
+
+def _go_back(ledger: Ledger, lane: LaneState, base_id: str | None) -> None:
+    """Leave what was begun after the base and cut off; what the base asks for is asked again.
+
+    The service still has the base as it was when it ended: without an answer to its calls nothing
+    can follow it, also where a response that was cut off had them already.
+    """
+    base = ledger.responses.get(base_id or "")
+    if base is None or base.lane is not lane:
+        return
+    for response in lane.responses[lane.responses.index(base) + 1 :]:
+        response.left = True
+        required.set_aside(response)
+        if response.request is not None:
+            response.request.left = True
+    if base.successor is not None and base.successor.left:
+        base.successor = None
+    if base.status == "completed":
+        required.reopened(base)
+    lane.tip = base
 
 
 def request_sent(ledger: Ledger, fact: f.RequestSent, entry: Entry) -> None:

@@ -71,9 +71,7 @@ def offer(ledger: Ledger, lane: LaneState) -> Offer | None:
     choices: list[Choice] = []
     stored = _stored(ledger, lane)
     if stored is not None:
-        waits = "its answers" if _waits(stored) else "what you say next"
-        says = f"continue from {stored.id}, which the service has stored, with {waits}"
-        choices.append(Choice("continue", says, stored.id))
+        choices.append(Choice("continue", _continuing(stored, _after(lane, stored)), stored.id))
     tip = _newest(lane)
     context = None if tip is None else rebuild(ledger, tip.id)
     if tip is not None and context is not None:
@@ -82,7 +80,11 @@ def offer(ledger: Ledger, lane: LaneState) -> Offer | None:
             says += f"; calls nobody answered are answered as cancelled: {len(context.cancelled)}"
         if context.left_out:
             says += f"; without {', '.join(dict.fromkeys(context.left_out))}"
-        choices.append(Choice("rebuild", says, tip.id))
+        choice = Choice("rebuild", says, tip.id)
+        if stored is not None and _holds_more(stored, _after(lane, stored)):
+            choices.insert(0, choice)  # what was done after the stored response is not done twice
+        else:
+            choices.append(choice)
     elif tip is not None:
         truth.append("The conversation began before this trace, so it cannot be repeated from it.")
     choices.append(Choice("leave", "leave it: what you say next begins a new conversation", None))
@@ -136,6 +138,33 @@ def _stored(ledger: Ledger, lane: LaneState) -> ResponseState | None:
             return None
         return response
     return None
+
+
+def _after(lane: LaneState, stored: ResponseState) -> list[ResponseState]:
+    """What began in the lane after a response, and would be left by continuing from that."""
+    return lane.responses[lane.responses.index(stored) + 1 :]
+
+
+def _continuing(stored: ResponseState, left: list[ResponseState]) -> str:
+    asked = any(not stub.optional for stub in stored.required.values())
+    waits = _waits(stored) or (asked and any(stored.successor is one for one in left))
+    what = "its answers" if waits else "what you say next"
+    says = f"continue from {stored.id}, which the service has stored, with {what}"
+    cut = [response.id for response in left if response.status == "truncated"]
+    if cut:
+        says += f"; it leaves {', '.join(cut)}: what was said to it can be sent again"
+    return says
+
+
+def _holds_more(stored: ResponseState, left: list[ResponseState]) -> bool:
+    """Whether more than one turn, or an answer or a tool's result, would be left."""
+    if any(response.previous_response_id != stored.id for response in left):
+        return True
+    return any(
+        stub.item is not None or stub.tool is not None
+        for response in left
+        for stub in response.required.values()
+    )
 
 
 def _waits(response: ResponseState) -> bool:

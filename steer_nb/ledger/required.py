@@ -28,6 +28,7 @@ __all__ = [
     "listed",
     "parent_continued",
     "parent_ended",
+    "reopened",
     "set_aside",
     "tool_finished",
     "tool_started",
@@ -162,6 +163,17 @@ def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
     set_aside(parent)
 
 
+def reopened(parent: ResponseState) -> None:
+    """A lane goes on from it anew: the service still waits for answers, those filled are kept."""
+    carrier = active_continuation(parent)
+    for stub in parent.required.values():
+        carried = carrier is not None and stub.request_key == carrier.key
+        if carried or stub.state not in ("stale", "sent", "confirmed"):
+            continue
+        stub.state = "open" if stub.item is None else "filled"
+        stub.sent = stub.request_key = stub.continuation_response_id = None
+
+
 def tool_started(ledger: Ledger, fact: f.ToolStarted, entry: Entry) -> ResponseState | None:
     """One of the person's functions runs for a call."""
     parent = ledger.responses.get(fact.parent_id)
@@ -188,6 +200,8 @@ def tool_finished(ledger: Ledger, fact: f.ToolFinished, entry: Entry) -> Respons
 def active_continuation(parent: ResponseState) -> RequestState | None:
     """The continuation that was written for this parent and not refused, if there is one."""
     for request in reversed(parent.continuations):
+        if request.left:
+            continue
         if request.state in ("sent", "started") or request.undecided:
             return request
     return None

@@ -195,6 +195,8 @@ class RequestState:
     ended: Entry | None = None
     decision: DecisionWord | None = None
     again_key: str | None = None
+    left: bool = False
+    """Its response was cut off, and a person chose to go on from before it."""
 
     @property
     def undecided(self) -> bool:
@@ -290,6 +292,7 @@ class ResponseState:
     last_sequence_number: int | None = None
     sequence_gap: bool = False
     id_unstable: bool = False
+    left: bool = False
 
     @property
     def is_live(self) -> bool:

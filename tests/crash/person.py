@@ -20,7 +20,7 @@ from steer_nb.client.handles import Response, Steer
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
-from steer_nb.ledger.state import LaneState
+from steer_nb.ledger.state import LaneState, SteerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,6 +200,8 @@ class Person:
         done = state is not None and self._unsaid(ledger, state, source) is None
         if not done or rules.lane_word(state) != "idle" or source.name not in self.session.lanes:
             return []
+        if rules.chain_tip(state) is None:  # left, or to be repeated: nothing to fork from
+            return [("open", lambda: self.session.lane(plan.name, **options))]
         return [("fork", lambda: self.session.lanes[source.name].fork(plan.name, **options))]
 
     def _decisions(
@@ -213,9 +215,20 @@ class Person:
             words = f"{message.key} ({message.state})"
             if message.undecided and not self.policy.again:
                 wishes.append((f"drop {words}", handle.drop))
-            elif message.undecided or self._wants_again(ledger, message):
+            elif message.undecided or self._wants_again(ledger, message) or self._was_left(ledger, message):
                 wishes.append((f"again {words}", handle.send_again))
         return wishes
+
+    def _was_left(self, ledger: Ledger, message: Any) -> bool:
+        """Whether it went into a response that was cut off, and that the lane does not go on from."""
+        if message.decision is not None or not self.policy.again:
+            return False
+        if _depth(ledger, message.key) >= 1:  # such as words that make the service hang up
+            return False
+        if isinstance(message, SteerState):
+            successor = ledger.responses.get(message.successor_id or "")
+            return successor is not None and successor.left
+        return message.left and not message.answers  # the answers go out with the continuation
 
     def _wants_again(self, ledger: Ledger, message: Any) -> bool:
         if message.decision is not None or message.state not in ("failed", "unsent"):
@@ -256,7 +269,7 @@ class Person:
         parent = rules.parent_waiting(state)
         if parent is not None and rules.may_continue(parent) is None:
             by_itself = all(s.filled_by == "policy" for s in parent.waiting_for if not s.optional)
-            if not by_itself or parent.id in self.session.core.runner._sent_for:
+            if not by_itself or parent.continuations:
                 wishes.append(("continue", lane.send_continuation))
         return wishes
 

@@ -78,6 +78,15 @@ class Plan:
     refusals: frozenset[str] = frozenset()
 
     @property
+    def ambiguous(self) -> bool:
+        """Whether nothing on the wire tells an automatic successor from the response to a request.
+
+        Both continue the same parent, in the order that the documents leave open (5.8 e). The
+        client takes the successor to come first, as nearly everybody does.
+        """
+        return self.options.get("successor_order") == "tail"
+
+    @property
     def texts(self) -> list[str]:
         """Everything that is said in it."""
         return [text for lane in self.lanes for text in lane.texts]
