@@ -14,7 +14,7 @@ import ipywidgets as w
 from steer_nb.client import Response, Steer
 from steer_nb.errors import SteerError
 from steer_nb.widgets.controls import box, button, line, static
-from steer_nb.widgets.text import clip, esc, plain
+from steer_nb.widgets.text import clip, esc, plain, shortened
 from steer_nb.widgets.ticker import in_background, ticker
 
 if TYPE_CHECKING:
@@ -104,9 +104,10 @@ class DecideBox:
             choice.word.capitalize(),
             plain(says),
             lambda: self._recover(choice),
-            css="snb-go" if first else "",
+            css="snb-choice snb-go" if first else "snb-choice",
         )
-        return line([made, static(f'<span dir="auto">{esc(says)}</span>', wide=True)])
+        seen = esc(shortened(says))
+        return line([made, static(f'<span dir="auto">{seen}</span>', wide=True)])
 
     def _message(self, message: Undecided) -> w.Widget:
         said = (
@@ -116,7 +117,7 @@ class DecideBox:
         short = plain(clip(message.shown, 60))
         again = self._button(message.verb, f"{message.verb}: {short}", lambda: self._again(message))
         drop = self._button("Drop", f"Do without: {short}", lambda: self._drop(message))
-        return line([static(said, wide=True), again, drop])
+        return line([static(said, wide=True), again, drop], css="snb-message-row")
 
     def _button(self, text: str, name: str, act: Callable[[], str], *, css: str = "") -> w.Button:
         made = button(text, name, css=css, disabled=self._acting.locked())

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from steer_nb.ledger import recovery
 from steer_nb.ledger.state import SteerState
-from steer_nb.widgets.text import clip, esc, esc_strict, plain, seconds
+from steer_nb.widgets.text import clip, esc, esc_strict, plain, seconds, shortened
 from steer_nb.widgets.words import (
     Chip,
     closed_by_person,
@@ -243,12 +243,12 @@ def decisions_html(decisions: Decisions) -> str:
         return ""
     rows = []
     if decisions.truth:
-        said = " ".join(decisions.truth)
+        said = shortened(" ".join(decisions.truth))
         rows.append(f'<p class="snb-truth" dir="auto">{esc(clip(said, 2000))}</p>')
     lane = esc_strict(clip(decisions.lane, 256))
     for choice in decisions.choices:
         code = f"%steer resume {lane} {choice.word}"
-        rows.append(_row(choice.word, esc(clip(choice.says, 600)), code))
+        rows.append(_row(choice.word, esc(clip(shortened(choice.says), 600)), code))
     for message in decisions.messages:
         said = f"<bdi>“{esc(message.shown)}”</bdi> · {message.why}: send again or drop"
         key = esc_strict(message.key)

@@ -95,6 +95,7 @@ background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;white-
 .steer-nb .snb-decide p{{margin:0 0 4px;overflow-wrap:anywhere}}
 .steer-nb .snb-decide p:last-child{{margin-bottom:0}}
 .steer-nb .snb-way{{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline}}
+.steer-nb .snb-way{{font-size:13px}}
 .steer-nb .snb-way b{{font-weight:600;min-width:9ch}}
 .steer-nb .snb-way>span:nth-child(2){{flex:1 1 24em;min-width:0}}
 .steer-nb .snb-hint{{color:var(--snb-soft);font-size:12px}}
@@ -132,9 +133,14 @@ padding:0 12px}}
 .steer-nb .snb-foot{{padding:8px 12px;background:var(--snb-bg2);margin:0;flex-wrap:wrap}}
 .steer-nb.snb-say{{padding:2px 0}}
 .steer-nb .snb-decide-box{{border:1px solid var(--snb-line);border-left:3px solid var(--snb-wait);
-border-radius:6px;padding:8px 12px;margin:2px 0;overflow:visible}}
+border-radius:6px;padding:8px 12px;margin:2px 0 8px;overflow:visible}}
 .steer-nb .snb-decide-box .snb-row{{flex-wrap:wrap;align-items:center}}
-.steer-nb .snb-decide-box .snb-row>.snb-static{{min-width:16em}}
+.steer-nb .snb-decide-box .snb-row>.snb-static{{min-width:min(16em,100%)}}
+.steer-nb .snb-decide-box .snb-choice{{min-width:7.5em}}
+.steer-nb .snb-decide-box .snb-row+.snb-message-row,
+.steer-nb .snb-decide-box .snb-message-row+.snb-message-row{{border-top:1px solid var(--snb-line);
+margin-top:8px;padding-top:8px}}
+.steer-nb .snb-decide-box .snb-row:first-child{{margin-top:0}}
 .steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{{color:var(--snb-ink);
 background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
