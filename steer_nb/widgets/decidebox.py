@@ -7,6 +7,7 @@ displays ever it is clicked; what the client refuses is said below.
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import ipywidgets as w
@@ -64,6 +65,7 @@ class DecideBox:
         self.widget = box(w.VBox, [], css="snb-decide-box")
         self.widget.layout.display = "none"
         self._shown: tuple[object, ...] = ()
+        self._rows: dict[object, w.Widget] = {}
         self._buttons: list[w.Button] = []
         self._acting = threading.Lock()
         self._building = threading.Lock()
@@ -85,18 +87,24 @@ class DecideBox:
             if wanted == self._shown:
                 return
             self._shown = wanted
-            old = self.widget.children
-            self._buttons = []
             rows: list[w.Widget] = []
             if choices:
-                name = esc(clip(self._lane.name, 60))
-                rows.append(static(f"<b>How does <bdi>{name}</bdi> go on?</b>"))
-                rows += [self._choice(choice, first=n == 0) for n, choice in enumerate(choices)]
-            rows += [self._message(message) for message in messages]
+                name = f"<bdi>{esc(clip(self._lane.name, 60))}</bdi>"
+                rows.append(self._row(name, partial(static, f"<b>How does {name} go on?</b>")))
+                rows += [
+                    self._row((choice, n), partial(self._choice, choice, first=n == 0))
+                    for n, choice in enumerate(choices)
+                ]
+            rows += [self._row(one, partial(self._message, one)) for one in messages]
             self.widget.children = tuple(rows)
             self.widget.layout.display = None if rows else "none"
-        for widget in old:
-            _close(widget)
+
+    def _row(self, key: object, make: Callable[[], w.Widget]) -> w.Widget:
+        # Kept, and never closed: a click that is on its way finds its button, and one that comes
+        # too late is answered by the client's refusal.
+        if key not in self._rows:
+            self._rows[key] = make()
+        return self._rows[key]
 
     def _choice(self, choice: Choice, *, first: bool) -> w.Widget:
         says = clip(choice.says, 600)
@@ -162,9 +170,3 @@ class DecideBox:
     def later(self, build: Callable[[], None]) -> None:
         """Call ``build()`` soon on the helper thread; any thread may ask."""
         ticker.later(("decide", self), _SOON_S, build)
-
-
-def _close(widget: w.Widget) -> None:
-    for child in getattr(widget, "children", ()):
-        _close(child)
-    widget.close()

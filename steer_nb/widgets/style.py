@@ -131,16 +131,15 @@ font-size:14px;height:auto;overflow-wrap:anywhere;color:var(--snb-ink)}}
 padding:0 12px}}
 .steer-nb.snb-form>.snb-status:has(div){{padding:6px 12px}}
 .steer-nb .snb-foot{{padding:8px 12px;background:var(--snb-bg2);margin:0;flex-wrap:wrap}}
-.steer-nb.snb-say{{padding:2px 0}}
+.steer-nb.snb-say{{padding:2px 0;gap:6px}}.steer-nb.snb-say>.snb-row{{margin:0}}
 .steer-nb .snb-decide-box{{border:1px solid var(--snb-line);border-left:3px solid var(--snb-wait);
-border-radius:6px;padding:8px 12px;margin:2px 0 8px;overflow:visible}}
+border-radius:6px;padding:8px 12px;gap:6px;background:var(--snb-bg);overflow:visible}}
 .steer-nb .snb-decide-box .snb-row{{flex-wrap:wrap;align-items:center}}
 .steer-nb .snb-decide-box .snb-row>.snb-static{{min-width:min(16em,100%)}}
 .steer-nb .snb-decide-box .snb-choice{{min-width:7.5em}}
 .steer-nb .snb-decide-box .snb-row+.snb-message-row,
 .steer-nb .snb-decide-box .snb-message-row+.snb-message-row{{border-top:1px solid var(--snb-line);
-margin-top:8px;padding-top:8px}}
-.steer-nb .snb-decide-box .snb-row:first-child{{margin-top:0}}
+padding-top:6px}}
 .steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{{color:var(--snb-ink);
 background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
