@@ -203,6 +203,9 @@ def _request_failed(
         lane.queue.remove(request)
     lane.error_code, lane.error_message = fact.code, fact.message
     required.answers_returned(ledger, request)
+    parent = ledger.responses.get(request.previous_response_id or "")
+    if parent is not None:
+        steering.prove(parent, entry)
     if fact.code == "previous_response_not_found" and request.previous_response_id:
         ledger.gone.add(request.previous_response_id)
         if lane.responses or request.previous_response_id in ledger.responses:

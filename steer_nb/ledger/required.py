@@ -132,7 +132,7 @@ def answers_sent(
         if stub is None:
             what = key or f"a {answer.get('type')} without a key"
             ledger.problem("orphan_output", f"{parent.id}: nothing asks for {what}", entry)
-        elif stub.is_open:
+        elif stub.is_open or stub.state == "stale":
             _carried(stub, request, answer)
 
 
@@ -145,6 +145,10 @@ def answers_returned(ledger: Ledger, request: RequestState) -> None:
         if stub.request_key == request.key and stub.state == "sent":
             stub.state = "filled"
             stub.sent = stub.request_key = None
+    lane = parent.lane
+    if lane.resume in ("rebuild", "leave") and lane.resumed is not None:
+        if parent.started.seq < lane.resumed.seq:
+            set_aside(parent)  # a person left it: a repeated conversation holds the answers
 
 
 def parent_ended(parent: ResponseState) -> None:

@@ -293,6 +293,8 @@ class ResponseState:
     sequence_gap: bool = False
     id_unstable: bool = False
     left: bool = False
+    disputed: bool = False
+    """Its successor may as well be the answer to a request that waited behind it."""
 
     @property
     def is_live(self) -> bool:

@@ -64,16 +64,16 @@ def _all(given: argparse.Namespace, plans: list[str], kills: list[str]) -> int:
         print(f"{plan}: {messages} messages", flush=True)
         for kill in kills:
             points += points_of(plan, messages, kill, given.policy)  # type: ignore[arg-type]
-    points = [
-        point for point in points[:: given.every] if given.side in (None, point.side)
-    ]
+    points = [point for point in points[:: given.every] if given.side in (None, point.side)]
     failed = []
     reached: Counter[str] = Counter()
     for number, outcome in enumerate(sweep(points, given.workers), start=1):
         reached[outcome.point.kill] += outcome.reached
         if outcome.faults:
             failed.append(outcome)
-            print(f"FAILED {outcome.point.command}\n    " + "\n    ".join(outcome.faults), flush=True)
+            print(
+                f"FAILED {outcome.point.command}\n    " + "\n    ".join(outcome.faults), flush=True
+            )
         if number % 200 == 0:
             rate = number / (time.monotonic() - began)
             print(f"{number} of {len(points)}, {len(failed)} failed, {rate:.0f}/s", flush=True)

@@ -143,7 +143,7 @@ class _Check:
         """Every steer is in a final state that the service's account confirms."""
         by_id = {entry["id"]: entry for entry in self._of("steer") if entry["id"]}
         for steer in self.ledger.steers.values():
-            truth = by_id.get(steer.steer_id)
+            truth = by_id.get(steer.steer_id) or self._unacknowledged(steer)
             what = f"{steer.key} ({steer.state})"
             if steer.state == "committed":
                 if truth is None or truth["fate"] != "committed":
@@ -158,13 +158,20 @@ class _Check:
             elif steer.decision is None:
                 self.faults.append(f"{what} was left undecided")
         for entry in self._of("steer"):
-            if entry["fate"] == "committed" and entry["id"] not in {
-                steer.steer_id for steer in self.ledger.steers.values()
-            }:
-                # Applied, and the line was lost before it was heard.
-                unknown = [s for s in self.ledger.steers.values() if s.state == "unknown"]
-                if not any(s.input == entry["input"] for s in unknown):
-                    self.faults.append(f"a steer that nobody knows was applied: {entry['input']}")
+            known = [s for s in self.ledger.steers.values() if s.input == entry["input"]]
+            if entry["fate"] == "committed" and not any(
+                s.state in ("committed", "unknown") for s in known
+            ):
+                self.faults.append(f"a steer that nobody knows was applied: {entry['input']}")
+
+    def _unacknowledged(self, steer: Any) -> dict[str, Any] | None:
+        """What the service says of a steer whose id never came: the line was lost before."""
+        if steer.steer_id is not None:
+            return None
+        for entry in self._of("steer"):
+            if entry["previous_response_id"] == steer.parent_id and entry["input"] == steer.input:
+                return entry
+        return None
 
     # -- continuations ---------------------------------------------------------------------------
 
@@ -213,9 +220,7 @@ class _Check:
                     said[text] += 1
                     if message.state in ("unknown", "failed", "unsent"):
                         unheard.add(text)
-        everything = json.dumps(
-            [entry.get("body", entry.get("input")) for entry in self.account]
-        )
+        everything = json.dumps([entry.get("body", entry.get("input")) for entry in self.account])
         for text in texts:
             if not said[text]:
                 self.faults.append(f"{text!r} was never said")
@@ -227,7 +232,9 @@ class _Check:
             counted = {text: sum(text in item for item in conversation) for text in texts}
             for text, count in counted.items():
                 if count > said[text]:
-                    self.faults.append(f"{text!r} stands {count} times in {name}, said {said[text]}")
+                    self.faults.append(
+                        f"{text!r} stands {count} times in {name}, said {said[text]}"
+                    )
 
     def _conversations(self) -> list[tuple[str, list[str]]]:
         """What the user said in each conversation, by its last response."""
@@ -301,16 +308,32 @@ class _Check:
         for entry in self.trace:
             if entry.raw is not None:
                 traced[entry.connection, "up" if entry.kind == "out" else "down"].append(entry.raw)
-        for (number, direction), texts in by_line.items():
+        # A process may be killed after it connected and before its journal knew.
+        anew = next(
+            (
+                e.connection
+                for e in self.trace
+                if e.note == "connected" and died and e.seq > self._recovered_at()
+            ),
+            0,
+        )
+        lines = max((number for number, _ in by_line), default=0)
+        shift = max(0, lines - max(self.ledger.connections, default=0)) if died else 0
+        for (line, direction), texts in by_line.items():
+            number = line - shift if line - shift >= anew else line
+            killed = died and number < anew
+            if died and shift and line == anew:
+                number, killed = -1, True
             mine = traced[number, direction]
             if direction == "up" and texts != mine[: len(texts)]:
-                self.faults.append(f"connection {number}: something else was sent than recorded")
-            if direction == "down":
-                exact = not (died and number == 1)
-                if mine != (texts if exact else texts[: len(mine)]):
-                    self.faults.append(
-                        f"connection {number}: {len(texts)} events came, {len(mine)} are recorded"
-                    )
+                self.faults.append(f"connection {line}: something else was sent than recorded")
+            if direction == "down" and mine != (texts[: len(mine)] if killed else texts):
+                self.faults.append(
+                    f"connection {line}: {len(texts)} events came, {len(mine)} are recorded"
+                )
+
+    def _recovered_at(self) -> int:
+        return next((entry.seq for entry in self.trace if entry.note == "recovered"), -1)
 
     def nothing_is_odd(self) -> None:
         """The client had no trouble of its own."""
@@ -387,4 +410,8 @@ def different(live: Ledger, path: Path) -> list[str]:
     """How the ledger of a session differs from that of its file."""
     again = steer_nb.load(path).ledger
     mine, files = summary(live), summary(again)
-    return [f"{part}: {mine[part]} is {files[part]} in the file" for part in mine if mine[part] != files[part]]
+    return [
+        f"{part}: {mine[part]} is {files[part]} in the file"
+        for part in mine
+        if mine[part] != files[part]
+    ]

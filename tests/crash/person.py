@@ -20,7 +20,8 @@ from steer_nb.client.handles import Response, Steer
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
-from steer_nb.ledger.state import LaneState, SteerState
+from steer_nb.ledger.state import LaneState, RequestState, SteerState
+from tests.crash.plans import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ __all__ = ["POLICIES", "SOON", "Person", "Policy", "Stuck", "begin", "tools_for"
 SOON = Reconnect(attempts=20, first_s=0.005, longest_s=0.05, rotate_s=None)
 PATIENCE = 12.0
 MOST_DECISIONS = 120
+BUSY = ("running", "queued")
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
 
@@ -63,9 +65,7 @@ class Policy:
 POLICIES = {
     policy.name: policy
     for policy in (
-        Policy(way, again)
-        for way in ("first", "rebuild", "leave")
-        for again in (True, False)
+        Policy(way, again) for way in ("first", "rebuild", "leave") for again in (True, False)
     )
 }
 
@@ -93,8 +93,9 @@ def begin(plan: Plan, url: str, directory: Path, policy: Policy) -> Session:
     )
 
 
-def live(plan: Plan, url: str, directory: Path, policy: Policy) -> None:
-    """Follow the plan in a process of its own, which somebody may kill."""
+def live(name: str, url: str, directory: Path, policy: Policy) -> None:
+    """Follow a plan in a process of its own, which somebody may kill."""
+    plan = PLANS[name]
     with begin(plan, url, directory, policy) as session:
         Person(session, plan, policy, directory).run()
 
@@ -145,6 +146,8 @@ class Person:
                 return False
             if rules.lane_word(state) not in ("idle", "failed"):
                 return False
+            if rules.lane_word(state) == "idle" and self._owes_a_word(state):
+                return False
             if any(request.undecided for request in state.requests):
                 return False
         undecided = any(steer.undecided for steer in ledger.steers.values())
@@ -157,7 +160,9 @@ class Person:
                 raise Stuck(self._where("lost the session"))
             return False
         for lane in self.plan.lanes:
-            for words, act in self.session.read(lambda ledger, lane=lane: self._wishes(ledger, lane)):
+            for words, act in self.session.read(
+                lambda ledger, lane=lane: self._wishes(ledger, lane)
+            ):
                 try:
                     act()
                 except SteerError as error:
@@ -204,18 +209,23 @@ class Person:
             return [("open", lambda: self.session.lane(plan.name, **options))]
         return [("fork", lambda: self.session.lanes[source.name].fork(plan.name, **options))]
 
-    def _decisions(
-        self, ledger: Ledger, state: LaneState
-    ) -> list[tuple[str, Callable[[], Any]]]:
+    def _decisions(self, ledger: Ledger, state: LaneState) -> list[tuple[str, Callable[[], Any]]]:
         wishes: list[tuple[str, Callable[[], Any]]] = []
         messages: list[Any] = [s for r in state.responses for s in r.steers] + state.requests
         for message in messages:
             kind = Response if message in state.requests else Steer
             handle = kind(self.session, message.key)
             words = f"{message.key} ({message.state})"
+            busy = isinstance(message, RequestState) and rules.lane_word(state) in BUSY
+            if busy:
+                continue  # it would hang on what is being written, which may come to nothing
             if message.undecided and not self.policy.again:
                 wishes.append((f"drop {words}", handle.drop))
-            elif message.undecided or self._wants_again(ledger, message) or self._was_left(ledger, message):
+            elif (
+                message.undecided
+                or self._wants_again(ledger, message)
+                or self._was_left(ledger, message)
+            ):
                 wishes.append((f"again {words}", handle.send_again))
         return wishes
 
@@ -253,9 +263,7 @@ class Person:
                 continue
             mine = stub.type == "function_call_output" and stub.name == "get_weather"
             if mine and plan.tools == "ask" and stub.tool is None:
-                wishes.append(
-                    (f"run {stub.key[-4:]}", lambda key=stub.key: lane.run_tool(key))
-                )
+                wishes.append((f"run {stub.key[-4:]}", lambda key=stub.key: lane.run_tool(key)))
             elif mine and plan.tools == "auto" and stub.tool is None:
                 continue  # it begins by itself
             else:
@@ -279,6 +287,8 @@ class Person:
         lane = self.session.lanes[plan.name]
         word = rules.lane_word(state)
         unsaid = self._unsaid(ledger, state, plan)
+        if unsaid is None and self._owes_a_word(state):
+            return [("say go on", lambda: lane.create("Please go on."))] if word == "idle" else []
         if unsaid is None:
             return []
         text, steering, at_once = unsaid
@@ -292,6 +302,11 @@ class Person:
         if self._moment(state, steering):
             wishes.append((f"steer {text!r}", lambda: lane.steer(text)))
         return wishes
+
+    @staticmethod
+    def _owes_a_word(state: LaneState) -> bool:
+        """Whether the conversation is to be repeated with the next words, and none have come."""
+        return state.resume == "rebuild" and rules.chain_tip(state) is None
 
     @staticmethod
     def _moment(state: LaneState, steering: Steering) -> bool:

@@ -222,7 +222,10 @@ _BASE = (
         "steering-not-supported",
         "planner",
         _lane(
-            "a", Turn("Plan a day in Viseu.", (_CHEAP,)), "Thanks, old.", settings={"model": "gpt-5"}
+            "a",
+            Turn("Plan a day in Viseu.", (_CHEAP,)),
+            "Thanks, old.",
+            settings={"model": "gpt-5"},
         ),
     ),
     _plan(

@@ -209,7 +209,9 @@ class Proxy:
                 self._note(number, direction, message, arrived=cut.side == "after")
                 if cut.side == "after":
                     await target.send(message)
-                    await self._arrival(target)
+                # What was forwarded has arrived: an abort would throw away what waits.
+                await self._arrival(target)
+                await self._arrival(source)
                 if self._on_cut is not None:
                     await asyncio.to_thread(self._on_cut)
                 for other in tuple(self._lines):

@@ -72,7 +72,11 @@ def run_point(point: Point, directory: Path | None = None) -> Outcome:
         return _run(point, directory)
     place = MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=place, prefix="steer-nb-crash-") as made:
-        return _run(point, Path(made))
+        try:
+            return _run(point, Path(made))
+        except Exception as error:  # noqa: BLE001 - the others shall be tried all the same
+            faults = (f"{type(error).__name__}: {error}", _where(error))
+            return Outcome(point, faults, reached=False, messages=0, seconds=0.0)
 
 
 def _run(point: Point, directory: Path) -> Outcome:
@@ -91,7 +95,7 @@ def _run(point: Point, directory: Path) -> Outcome:
     ):
         try:
             if point.kill == "process":
-                died = victim.lived_and_died(live, (plan, proxy.base_url, directory, policy))
+                died = victim.lived_and_died(live, (plan.name, proxy.base_url, directory, policy))
                 session = _recover(plan, directory)
             else:
                 session = begin(plan, proxy.base_url, directory, policy)
@@ -104,16 +108,12 @@ def _run(point: Point, directory: Path) -> Outcome:
                     path = session.journal_path
                 trace = session.trace
             passed = proxy.passed
-            faults += broken(
-                plan, policy, simulator.account, passed, trace, directory, died=died
-            )
+            faults += broken(plan, policy, simulator.account, passed, trace, directory, died=died)
             faults += different(session.core.ledger, path)
         except Exception as error:  # noqa: BLE001 - whatever it is, this point has failed
             faults += [f"{type(error).__name__}: {error}", _where(error)]
         reached = proxy.was_cut.is_set()
-    return Outcome(
-        point, tuple(faults), reached, len(passed), time.monotonic() - began, tuple(log)
-    )
+    return Outcome(point, tuple(faults), reached, len(passed), time.monotonic() - began, tuple(log))
 
 
 def _where(error: Exception) -> str:
