@@ -6,13 +6,13 @@ passed on the line. The trace says what the person said and filled, and what the
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import steer_nb
 from steer_nb.ledger import rules
-
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,7 +182,7 @@ class _Check:
             if request.answers and request.previous_response_id:
                 sent[request.previous_response_id].append(request)
         for parent, requests in sent.items():
-            for before, after in zip(requests, requests[1:], strict=False):
+            for before, after in itertools.pairwise(requests):
                 if not self._allowed_again(before, after):
                     self.faults.append(
                         f"{after.key} continues {parent} again after {before.key} ({before.state})"
@@ -228,16 +228,55 @@ class _Check:
                 self.faults.append(f"{text!r} was lost")
             if text not in everything and self.policy.again:
                 self.faults.append(f"{text!r} never reached the service")
-        for name, conversation in self._conversations():
-            counted = {text: sum(text in item for item in conversation) for text in texts}
-            for text, count in counted.items():
+        given, parents = self._conversations()
+        for last in set(given) - {parent for parent in parents.values() if parent}:
+            line = _line(last, given, parents)
+            for text in texts:
+                count = sum(text in item for item in line)
                 if count > said[text]:
                     self.faults.append(
-                        f"{text!r} stands {count} times in {name}, said {said[text]}"
+                        f"{text!r} stands {count} times in {last}, said {said[text]}"
                     )
+        self._stands_where_it_was_said(given, parents)
 
-    def _conversations(self) -> list[tuple[str, list[str]]]:
-        """What the user said in each conversation, by its last response."""
+    def _stands_where_it_was_said(
+        self, given: dict[str, list[str]], parents: dict[str, str | None]
+    ) -> None:
+        """Who goes on, and sends again what was cut off, ends with a whole conversation."""
+        queues = self.plan.name.startswith("planner-queue")  # goes on beside the steer's successor
+        if not self.policy.again or self.policy.way == "leave" or queues:
+            return
+        left = {n.get("lane") for n in self._notes("lane_recovered") if n["choice"] == "leave"}
+        broke = [
+            _own(request)
+            for request in self.ledger.requests.values()
+            if request.state == "failed" or self._broke(request.response_id)
+        ]
+        broke += [
+            _own(steer)
+            for steer in self.ledger.steers.values()
+            if steer.state == "failed" or self._broke(steer.successor_id)
+        ]
+        for plan in self.plan.lanes:
+            tip = rules.chain_tip(self.ledger.lanes[plan.name])
+            if plan.name in left or tip is None:
+                continue
+            line = _line(tip.id, given, parents)
+            for text in plan.texts:
+                if any(text in words for words in broke):
+                    continue
+                if not any(text in item for item in line):
+                    self.faults.append(f"{text!r} is not in the conversation of {plan.name}")
+
+    def _broke(self, response_id: str | None) -> bool:
+        response = self.ledger.responses.get(response_id or "")
+        if response is None:
+            return False
+        hung_up = self.plan.name == "failures-disconnect" and response.left
+        return hung_up or response.status in ("failed", "error")
+
+    def _conversations(self) -> tuple[dict[str, list[str]], dict[str, str | None]]:
+        """What the user said to each response, and which response each continues."""
         given: dict[str, list[str]] = {}
         parents: dict[str, str | None] = {}
         steers = {entry["id"]: entry["input"] for entry in self._of("steer") if entry["id"]}
@@ -250,15 +289,7 @@ class _Check:
             given.setdefault(entry["response_id"], [])
             given[entry["response_id"]] += [json.dumps(steers[one]) for one in entry["steers"]]
             parents[entry["response_id"]] = entry["previous_response_id"]
-        found = []
-        for last in set(given) - {parent for parent in parents.values() if parent}:
-            line: list[str] = []
-            current: str | None = last
-            while current is not None:
-                line += given.get(current, [])
-                current = parents.get(current)
-            found.append((last, line))
-        return found
+        return given, parents
 
     # -- the service's view ----------------------------------------------------------------------
 
@@ -309,14 +340,7 @@ class _Check:
             if entry.raw is not None:
                 traced[entry.connection, "up" if entry.kind == "out" else "down"].append(entry.raw)
         # A process may be killed after it connected and before its journal knew.
-        anew = next(
-            (
-                e.connection
-                for e in self.trace
-                if e.note == "connected" and died and e.seq > self._recovered_at()
-            ),
-            0,
-        )
+        anew = self._first_after_recovery() if died else 0
         lines = max((number for number, _ in by_line), default=0)
         shift = max(0, lines - max(self.ledger.connections, default=0)) if died else 0
         for (line, direction), texts in by_line.items():
@@ -332,8 +356,13 @@ class _Check:
                     f"connection {line}: {len(texts)} events came, {len(mine)} are recorded"
                 )
 
-    def _recovered_at(self) -> int:
-        return next((entry.seq for entry in self.trace if entry.note == "recovered"), -1)
+    def _first_after_recovery(self) -> int:
+        recovered = False
+        for entry in self.trace:
+            recovered = recovered or entry.note == "recovered"
+            if recovered and entry.note == "connected":
+                return entry.connection
+        return 0
 
     def nothing_is_odd(self) -> None:
         """The client had no trouble of its own."""
@@ -355,6 +384,16 @@ def _said_in(body: dict[str, Any]) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [json.dumps(item) for item in _items(body) if item.get("role") == "user"]
+
+
+def _line(last: str, given: dict[str, list[str]], parents: dict[str, str | None]) -> list[str]:
+    """Everything the user said up to a response."""
+    line: list[str] = []
+    current: str | None = last
+    while current is not None:
+        line += given.get(current, [])
+        current = parents.get(current)
+    return line
 
 
 def _own(message: Any) -> str:

@@ -11,7 +11,6 @@ import json
 import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import steer_nb
@@ -25,6 +24,7 @@ from tests.crash.plans import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from steer_nb import Ledger, Session
     from tests.crash.plans import LanePlan, Plan, Steering
@@ -71,7 +71,7 @@ POLICIES = {
 
 
 def tools_for(word: str, directory: Path) -> list[Any]:
-    """The person's functions. Each run is a line in a file, on the disk before the function ends."""
+    """The person's functions. Each run is a line in a file, written before the function ends."""
     if word == "none":
         return []
 
@@ -230,7 +230,7 @@ class Person:
         return wishes
 
     def _was_left(self, ledger: Ledger, message: Any) -> bool:
-        """Whether it went into a response that was cut off, and that the lane does not go on from."""
+        """Whether it went into a response that was cut off, and is not gone on from."""
         if message.decision is not None or not self.policy.again:
             return False
         if _depth(ledger, message.key) >= 1:  # such as words that make the service hang up

@@ -271,4 +271,4 @@ def _varied() -> list[Plan]:
 
 
 PLANS: dict[str, Plan] = {plan.name: plan for plan in (*_BASE, *_varied())}
-"""Every plan by name; ``plan@option=value`` plays a plan over another answer to an open question."""
+"""Every plan by name; ``plan@option=value`` plays one over another answer to an open question."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "Point", "count_messages", "points_of", "run_point", "sweep"]
 
 Kill = Literal["connection", "process"]
-MEMORY = Path("/dev/shm")  # noqa: S108 - a place without a disk, where there is one
+MEMORY = Path("/dev/shm")
 
 
 @dataclass(frozen=True, order=True)
