@@ -118,9 +118,11 @@ class Proxy:
             return list(self._passed)
 
     def cut_now(self) -> None:
-        """End every line without a word; new ones are taken."""
+        """End every line without a word, once there is one; new ones are taken."""
 
         async def cut() -> None:
+            while not self._lines:  # the client may know of it before this side does
+                await asyncio.sleep(0.001)
             for number in tuple(self._lines):
                 self._abort(number)
 

@@ -137,6 +137,11 @@ class _Victim:
     def lived_and_died(self, target: Callable[..., None], arguments: tuple[object, ...]) -> bool:
         """Let it live; whether it was killed, and did not come to its own end."""
         context = multiprocessing.get_context("forkserver")
+        # The server that the processes are forked from finds this package only so.
+        root = str(Path(__file__).parents[2])
+        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if root not in paths:
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, *paths]))
         context.set_forkserver_preload(["tests.crash.person", "tests.crash.plans"])
         self._process = process = context.Process(target=target, args=arguments, daemon=True)
         process.start()
