@@ -70,8 +70,9 @@ def losing(turn):
         yield RefuseSteers("response_already_completed")
     yield Say(f"I heard: {turn.prompt}")
     if "wait" in turn.prompt:
-        yield AwaitSteer(3)
-soon = steer_nb.Reconnect(first_s=0.5)
+        yield AwaitSteer(8)
+# Long enough for a busy machine to see it.
+soon = steer_nb.Reconnect(first_s=4)
 session = steer_nb.connect(
     simulate=Simulator(losing, speed=0), journal=False, quiet=True, reconnect=soon)
 lane = session.lane("planner")
