@@ -43,7 +43,8 @@ class _Handle:
         """Send its input once more: by a person's word, never by itself.
 
         For a message whose outcome is unknown, since the connection was lost, or that failed, or
-        whose response was cut off and left for one before it. A steer goes into what its lane is writing now, or becomes the lane's next turn.
+        whose response was cut off and left for one before it. A steer goes into what its lane is
+        writing now, or becomes the lane's next turn.
 
         Returns
         -------

@@ -146,9 +146,9 @@ def answers_returned(ledger: Ledger, request: RequestState) -> None:
             stub.state = "filled"
             stub.sent = stub.request_key = None
     lane = parent.lane
-    if lane.resume in ("rebuild", "leave") and lane.resumed is not None:
-        if parent.started.seq < lane.resumed.seq:
-            set_aside(parent)  # a person left it: a repeated conversation holds the answers
+    left = lane.resumed if lane.resume in ("rebuild", "leave") else None
+    if left is not None and parent.started.seq < left.seq:
+        set_aside(parent)  # a person left it: a repeated conversation holds the answers
 
 
 def parent_ended(parent: ResponseState) -> None:
