@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from steer_nb.client import (
         Lane,
+        Reconnect,
         RequiredInput,
         Response,
         Session,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Tool,
         connect,
         current_session,
+        recover,
         sessions,
         tool,
     )
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Lane",
+    "Reconnect",
     "RequiredInput",
     "Response",
     "Session",
@@ -56,6 +59,7 @@ __all__ = [
     "current_session",
     "load",
     "load_ipython_extension",
+    "recover",
     "sessions",
     "tool",
     "unload_ipython_extension",
@@ -64,6 +68,7 @@ __all__ = [
 # Importing the package costs next to nothing; each public name loads its room on first use.
 _HOME = {
     "Lane": "steer_nb.client",
+    "Reconnect": "steer_nb.client",
     "RequiredInput": "steer_nb.client",
     "Response": "steer_nb.client",
     "Session": "steer_nb.client",
@@ -75,6 +80,7 @@ _HOME = {
     "connect": "steer_nb.client",
     "current_session": "steer_nb.client",
     "load": "steer_nb.trace",
+    "recover": "steer_nb.client",
     "sessions": "steer_nb.client",
     "tool": "steer_nb.client",
 }

@@ -11,6 +11,7 @@ import steer_nb
 
 PUBLIC = [
     "Lane",
+    "Reconnect",
     "RequiredInput",
     "Response",
     "Session",
@@ -24,6 +25,7 @@ PUBLIC = [
     "current_session",
     "load",
     "load_ipython_extension",
+    "recover",
     "sessions",
     "tool",
     "unload_ipython_extension",

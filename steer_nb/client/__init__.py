@@ -5,7 +5,8 @@ from __future__ import annotations
 from steer_nb.client.handles import Response, Steer
 from steer_nb.client.io import io_thread
 from steer_nb.client.lane import Lane
-from steer_nb.client.registry import connect, current_session, sessions
+from steer_nb.client.reconnecting import Reconnect
+from steer_nb.client.registry import connect, current_session, recover, sessions
 from steer_nb.client.required import RequiredInput
 from steer_nb.client.session import Session
 from steer_nb.client.settings import DEFAULT_MODEL
@@ -14,6 +15,7 @@ from steer_nb.client.tools import Tool, tool
 __all__ = [
     "DEFAULT_MODEL",
     "Lane",
+    "Reconnect",
     "RequiredInput",
     "Response",
     "Session",
@@ -22,6 +24,7 @@ __all__ = [
     "connect",
     "current_session",
     "io_thread",
+    "recover",
     "sessions",
     "tool",
 ]

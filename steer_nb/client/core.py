@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.answers import Answers
 from steer_nb.client.handshake import FAILURES, explain
+from steer_nb.client.reconnecting import Reconnect, Reconnector
 from steer_nb.client.recorder import Recorder
+from steer_nb.client.restoring import restore
 from steer_nb.client.runner import ToolRunner
 from steer_nb.client.sending import Sender
 from steer_nb.client.transport import NotWritten, SocketClosed
 from steer_nb.errors import NotConnected, TraceError
+from steer_nb.wire import CONNECTION_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,12 +30,9 @@ if TYPE_CHECKING:
     from steer_nb.client.tools import Tool
     from steer_nb.client.transport import Transport
     from steer_nb.ledger import Ledger
-    from steer_nb.trace import Journal
+    from steer_nb.trace import Journal, Trace
 
-__all__ = ["CONNECTION_SECONDS", "Core"]
-
-CONNECTION_SECONDS = 3600
-"""Age at which the service ends a connection [O, chapter 1.3]."""
+__all__ = ["Core"]
 
 _CLOSE_SECONDS = 3.0
 _AGAIN = "Connect again with steer_nb.connect() or %steer connect; nothing is sent twice by itself."
@@ -47,8 +47,12 @@ class Core:
         The session's name.
     endpoint : Endpoint
         Where it connects to.
-    transport : Transport
-        A fresh, unopened one.
+    make_transport : callable
+        Returns a fresh, unopened transport; each connection has its own.
+    policy : Reconnect
+        What is done when the connection is lost.
+    trace : Trace, optional
+        A trace to go on with: that of a session whose process is gone.
 
     Attributes
     ----------
@@ -66,10 +70,17 @@ class Core:
         Why it is not.
     """
 
-    def __init__(self, name: str, endpoint: Endpoint, transport: Transport) -> None:
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        make_transport: Callable[[], Transport],
+        policy: Reconnect,
+        trace: Trace | None = None,
+    ) -> None:
         self.name = name
         self.endpoint = endpoint
-        self.recorder = Recorder(self._changed)
+        self.recorder = Recorder(self._changed, trace)
         self.defaults: dict[str, Any] = {}
         self.functions: dict[str, Tool] = {}
         self.lanes: dict[str | None, LaneSettings] = {}
@@ -79,7 +90,9 @@ class Core:
         self.answers = Answers(self)
         self.sender = Sender(self)
         self.runner = ToolRunner(self)
-        self._transport = transport
+        self.reconnector = Reconnector(self, policy)
+        self._make_transport = make_transport
+        self._transport = make_transport()
         self._outbox: deque[tuple[str, str]] = deque()
         self._largest = (0, "")
         self._reader: asyncio.Task[None] | None = None
@@ -107,7 +120,15 @@ class Core:
         """
         recorder = self.recorder
         recorder.start(asyncio.get_running_loop(), journal)
-        recorder.note("session", name=self.name, url=self.endpoint.shown, **about)
+        restored = bool(recorder.trace.entries)
+        recorder.note(
+            "recovered" if restored else "session",
+            name=self.name,
+            url=self.endpoint.shown,
+            **about,
+        )
+        if restored:
+            restore(self)
         try:
             await self._transport.connect(self.endpoint)
         except FAILURES as error:
@@ -121,10 +142,24 @@ class Core:
             recorder.note("connect_failed", url=self.endpoint.shown, error="interrupted")
             recorder.close()
             raise
-        recorder.connection += 1
+        self._begin(self._transport)
+
+    async def again(self) -> None:
+        """Connect anew, after the connection was lost; raises what went wrong."""
+        transport = self._make_transport()
+        await transport.connect(self.endpoint)
+        self._begin(transport)
+
+    def _begin(self, transport: Transport) -> None:
+        self._transport = transport
+        self.recorder.connection += 1
+        self.names_used.clear()
+        self._largest = (0, "")
         self.connected = True
-        recorder.note("connected", url=self.endpoint.shown, limit_s=CONNECTION_SECONDS)
+        self.ended = None
+        self.recorder.note("connected", url=self.endpoint.shown, limit_s=CONNECTION_SECONDS)
         self._reader = asyncio.create_task(self._read(), name=f"steer-nb read {self.name}")
+        self.reconnector.connected()
 
     async def _read(self) -> None:
         receive, recv = self.recorder.receive, self._transport.recv
@@ -174,8 +209,10 @@ class Core:
             and by != "client"
         ):
             by = "limit"
-        self.ended = self._why(closing, by)
+        why = self._why(closing, by)
+        self.ended = f"{why} {_AGAIN}"
         self.recorder.note("closed", code=closing.code, reason=reason, by=by)
+        self.reconnector.lost(closing.code, by, why)
         try:
             self.recorder.sync()
         except TraceError as error:
@@ -183,28 +220,41 @@ class Core:
 
     def _why(self, closing: SocketClosed, by: str) -> str:
         if by == "client":
-            return f"Session {self.name} is closed. {_AGAIN}"
+            return f"Session {self.name} is closed."
         if by == "limit":
-            return (
-                f"Session {self.name}: the service ended the connection after its 60 minutes. "
-                f"{_AGAIN}"
-            )
+            return f"Session {self.name}: the service ended the connection after its 60 minutes."
         who = "the service closed it" if by == "server" else "it was lost"
         words = f"{closing.code} {closing.reason}".rstrip()
         extra = ""
         if closing.code == 1009:
             size, key = self._largest
             extra = f" The largest message was {key} with {size:,} characters: send less."
-        return f"Session {self.name} has no connection any more: {who} ({words}).{extra} {_AGAIN}"
+        return f"Session {self.name} has no connection any more: {who} ({words}).{extra}"
+
+    async def rotate(self) -> None:
+        """End this connection, on which nothing goes on, before the service does."""
+        reader = self._reader
+        await self._transport.close(1000, "rotated before the limit")
+        if reader is not None:
+            await asyncio.wait([reader], timeout=1.0)
 
     def require_connected(self) -> None:
         """Raise `NotConnected`, with the reason, unless the socket is open."""
-        if not self.connected:
-            raise NotConnected(self.ended or f"Session {self.name} is not connected. {_AGAIN}")
+        if self.connected:
+            return
+        trying = self.ledger.reconnecting
+        if trying is not None:
+            msg = (
+                f"Session {self.name} lost its connection and is connecting again (attempt "
+                f"{trying.attempt} of {trying.attempts}): nothing was sent, try again in a moment."
+            )
+            raise NotConnected(msg)
+        raise NotConnected(self.ended or f"Session {self.name} is not connected. {_AGAIN}")
 
     async def shut(self, code: int = 1000, reason: str = "session closed") -> None:
         """Close the socket and, once no tool runs any more, the journal. Idempotent."""
         if self._shut is None:
+            self.reconnector.stop()
             self._shut = asyncio.create_task(self._close(code, reason))
         await asyncio.shield(self._shut)
 
@@ -275,6 +325,7 @@ class Core:
             self._seen = self.ledger.version
             self.runner.look()
             self._settle()
+            self.reconnector.look()
         for callback in tuple(self._subscribers):
             try:
                 callback()

@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.advice import refused
+from steer_nb.client.recovering import drop, send_again
 from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.errors import NotConnected
 
@@ -37,6 +38,42 @@ class _Handle:
     def key(self) -> str:
         """Its local name, in the trace too, such as ``create-1``."""
         return self._key
+
+    def send_again(self) -> Response | Steer:
+        """Send its input once more: by a person's word, never by itself.
+
+        For a message whose outcome is unknown, since the connection was lost, or that failed, or
+        whose response was cut off and left for one before it. A steer goes into what its lane is
+        writing now, or becomes the lane's next turn.
+
+        Returns
+        -------
+        Response or Steer
+            The new message.
+
+        Raises
+        ------
+        LaneBusy
+            If its outcome is known, or it was sent again before, or the lane cannot take it now.
+        NotConnected, NothingToContinue
+            With the reason; then nothing was sent.
+        """
+        core = self._session.core
+        kind, key = self._session.act(lambda: send_again(core, self._key))
+        return Steer(self._session, key) if kind == "steer" else Response(self._session, key)
+
+    def drop(self) -> None:
+        """Do without it: it is not sent again.
+
+        For a message whose outcome is unknown, or that failed.
+
+        Raises
+        ------
+        LaneBusy
+            If it went through, or was decided.
+        """
+        core = self._session.core
+        self._session.act(lambda: drop(core, self._key))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -9,10 +9,11 @@ from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer, response_key
 from steer_nb.client.inputs import create_input, steer_input, user_items
 from steer_nb.client.opening import close
+from steer_nb.client.recovering import offer_of, recover
 from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.client.sending import Overrides
 from steer_nb.client.settings import redacted
-from steer_nb.client.settling import going_on, settled_word
+from steer_nb.client.settling import going_on, in_flight, settled_word
 from steer_nb.client.starting import soon
 from steer_nb.ledger import rules
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from steer_nb.client.settings import LaneSettings
     from steer_nb.client.tools import Tool
     from steer_nb.ledger import LaneState, Ledger
+    from steer_nb.ledger.recovery import Offer
     from steer_nb.ledger.state import LaneWord
 
     T = TypeVar("T")
@@ -334,6 +336,48 @@ class Lane:
         key = self._session.act(lambda: sender.continuation(self._settings, items, changes))
         return Response(self._session, key)
 
+    # -- after a lost connection ---------------------------------------------------------------
+
+    @property
+    def recovery(self) -> Offer | None:
+        """What is true of it after its connection was lost, and how it can go on.
+
+        None where there is nothing to say. Nothing is done by itself: see `recover`.
+        """
+        return self._session.read(lambda _: offer_of(self._session.core, self._settings))
+
+    def recover(self, choice: str | None = None) -> Lane:
+        """Say how the lane goes on after its connection was lost.
+
+        Parameters
+        ----------
+        choice : {"continue", "rebuild", "leave"}, optional
+            Continue from the response that the service has stored; begin a new chain whose first
+            request repeats the conversation; or leave it, so that what is said next begins anew.
+            By default the first that `recovery` offers.
+
+        Returns
+        -------
+        Lane
+            This lane.
+
+        Raises
+        ------
+        InvalidInput
+            If that is not offered, with what is.
+        LaneBusy
+            If the lane did not lose its connection.
+
+        Examples
+        --------
+        >>> import steer_nb
+        >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+        ...     session.lane("a").recovery is None
+        True
+        """
+        self._session.act(lambda: recover(self._session.core, self._settings, choice))
+        return self
+
     # -- the rest ----------------------------------------------------------------------------
 
     def fork(self, name: str, response: Response | str | None = None, **settings: Any) -> Lane:
@@ -387,6 +431,11 @@ class Lane:
 
     def _going_on(self) -> str:
         return self._session.read(lambda _: going_on(self._session.core, self._settings))
+
+    @property
+    def in_flight(self) -> list[str]:
+        """What goes on, is unsent or is undecided on it, one phrase each: see before closing."""
+        return self._session.read(lambda _: in_flight(self._session.core, self._settings))
 
     def close(self) -> None:
         """Close the lane here. What it still gets is recorded; the service knows no closing."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["FLUSH_SECONDS", "Recorder"]
 
 FLUSH_SECONDS = 0.2
-"""How long an event from the server may wait before it is written to the journal."""
+"""How long a piece of text from the server may wait before it is written to the journal."""
 
 
 class Recorder:
@@ -37,6 +37,8 @@ class Recorder:
     ----------
     changed : callable
         Called once after each batch of entries, in the loop's next turn.
+    trace : Trace, optional
+        A trace to go on with.
 
     Attributes
     ----------
@@ -48,24 +50,34 @@ class Recorder:
         Number of the connection that messages belong to; 0 before the first.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(self, changed: Callable[[], None], trace: Trace | None = None) -> None:
         self._began = time.monotonic()
-        self.trace = Trace(
-            Header(
-                steer_nb=SCHEMA,
-                trace_id=uuid.uuid4().hex,
-                started_at=time.time(),
-                version=__version__,
+        if trace is None:
+            trace = Trace(
+                Header(
+                    steer_nb=SCHEMA,
+                    trace_id=uuid.uuid4().hex,
+                    started_at=time.time(),
+                    version=__version__,
+                )
             )
-        )
-        self.ledger = Ledger()
-        self.connection = 0
+        self.trace = trace
+        self.ledger = Ledger(trace)
+        self.connection = max(self.ledger.connections, default=0)
         self.journal: Journal | None = None
         self.dirty = False
         self._changed = changed
         self._loop: asyncio.AbstractEventLoop | None = None
         self._seq = 0
+        if trace.entries:
+            # The clock goes on from where the trace began; it never goes backwards, even where the
+            # machine's own was set back meanwhile.
+            last = trace.entries[-1]
+            self._seq = last.seq + 1
+            age = time.time() - (trace.header.started_at or time.time())
+            self._began -= max(age, last.t or 0.0)
         self._flush_due = False
+        self._flushed_version = self.ledger.version
         self._journal_fails = False
         self._append = self.trace.entries.append
         self._apply = self.ledger.apply
@@ -108,9 +120,15 @@ class Recorder:
         """Record that something happened here; `data` is copied as the file will have it."""
         return self._record("note", note=note, data=_as_read_back(data))
 
-    def out(self, raw: str, key: str, lane: str | None) -> Entry:
-        """Record a request that is about to be written; call `sync` before it is."""
-        return self._record("out", raw=raw, data={"key": key, "lane": lane})
+    def out(self, raw: str, key: str, lane: str | None, again: str | None = None) -> Entry:
+        """Record a request that is about to be written; call `sync` before it is.
+
+        `again` is the key of the earlier message that a person chose to send again in it.
+        """
+        data = {"key": key, "lane": lane}
+        if again is not None:
+            data["again"] = again
+        return self._record("out", raw=raw, data=data)
 
     def _record(
         self,
@@ -136,13 +154,20 @@ class Recorder:
 
     def _batch(self) -> None:
         self.dirty = False
-        if not self._flush_due and self._loop is not None and self.journal is not None:
+        if self.ledger.version != self._flushed_version:
+            # More than text came: a process that is killed now must not forget it.
+            self._flushed_version = self.ledger.version
+            self._flush_now()
+        elif not self._flush_due and self._loop is not None and self.journal is not None:
             self._flush_due = True
             self._loop.call_later(FLUSH_SECONDS, self._flush)
         self._changed()
 
     def _flush(self) -> None:
         self._flush_due = False
+        self._flush_now()
+
+    def _flush_now(self) -> None:
         if self.journal is None:
             return
         try:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.endpoint import Endpoint, from_environment, of_client, of_url
+from steer_nb.client.reconnecting import NEVER, Reconnect
+from steer_nb.client.restoring import about
 from steer_nb.client.session import Session
 from steer_nb.client.transport import WebSocketTransport
 from steer_nb.errors import InvalidInput, UnknownSession
-from steer_nb.trace import Journal, journal_path
+from steer_nb.trace import Journal, journal_path, load, newest_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
     from steer_nb.simulator import Scenario, Simulator
 
-__all__ = ["connect", "current_session", "sessions"]
+__all__ = ["connect", "current_session", "recover", "sessions"]
 
 JOURNAL_DIRECTORY = ".steer"
 
@@ -37,6 +40,7 @@ def connect(
     client: Any = None,
     headers: Mapping[str, str] | None = None,
     tools: Iterable[Any] = (),
+    reconnect: bool | Reconnect = True,
     quiet: bool = False,
 ) -> Session:
     """Open a session with a service, or with the embedded simulator.
@@ -68,6 +72,9 @@ def connect(
         More headers for the upgrade request.
     tools : list, optional
         Functions, `Tool` objects and the wire's own tool objects, for every lane.
+    reconnect : bool or Reconnect
+        Whether, and how often, a lost connection is made anew. What it carried is never sent again
+        by itself, and each lane says how it can go on: see `Lane.recovery`.
     quiet : bool
         Print nothing.
 
@@ -100,7 +107,6 @@ def connect(
     _check_together(url=url, client=client, simulate=simulate)
     given, line = _endpoint(url, api_key, simulate, client, headers)
     simulator: Simulator | None = None
-    scenario: str | None = None
     if given is None:
         from steer_nb.simulator import Simulator
 
@@ -109,22 +115,152 @@ def connect(
         else:
             wanted = "planner" if simulate is None or isinstance(simulate, bool) else simulate
             simulator = Simulator(wanted)
-        scenario = simulator.scenario.name
         simulator.start()
         given = of_url(simulator.url)
+        scenario = simulator.scenario.name
         line = f"Connected to the embedded simulator (scenario {scenario}) at {given.shown}"
         line += "." if simulate else " — set OPENAI_API_KEY to use OpenAI."
+    session = _opened(
+        name,
+        given,
+        simulator,
+        lambda made: _journal(journal, made),
+        model=model,
+        tools=tools,
+        reconnect=_policy(reconnect),
+    )
+    if not quiet:
+        sys.stdout.write(line + "\n")
+    return session
+
+
+def _policy(reconnect: bool | Reconnect) -> Reconnect:
+    if isinstance(reconnect, Reconnect):
+        return reconnect
+    return Reconnect() if reconnect else NEVER
+
+
+def recover(
+    path: str | PathLike[str] | None = None,
+    *,
+    url: str | None = None,
+    api_key: str | None = None,
+    client: Any = None,
+    headers: Mapping[str, str] | None = None,
+    tools: Iterable[Any] = (),
+    name: str | None = None,
+    reconnect: bool | Reconnect = True,
+    quiet: bool = False,
+) -> Session:
+    """Put a session together again from its journal, after its kernel is gone.
+
+    Lanes, responses, steers, saved results and filled answers are as they were; the trace goes on
+    in the same file. What was in flight has an unknown outcome, and each lane says how it can go
+    on: see `Lane.recovery`. Nothing is sent by itself.
+
+    Parameters
+    ----------
+    path : str or path-like, optional
+        The journal, or a directory of journals: then the newest. By default ``.steer``.
+    url, api_key, client, headers : optional
+        As for `connect`. By default the place it was connected to, with the key that is set; a
+        session with the embedded simulator gets a new one, which knows nothing of the old one.
+    tools : list, optional
+        The functions that its lanes had, since no file holds them. They are matched by name.
+    name : str, optional
+        By default its old name.
+    reconnect, quiet : optional
+        As for `connect`.
+
+    Returns
+    -------
+    Session
+
+    Raises
+    ------
+    TraceError
+        If there is no journal, it cannot be read, or a living process still writes it.
+    ConnectionFailed, InsecureKey, InvalidInput
+        As for `connect`. The journal is as it was.
+
+    Examples
+    --------
+    >>> import steer_nb
+    >>> session = steer_nb.connect(simulate="planner", quiet=True)
+    >>> lane = session.lane("a")
+    >>> session.close()
+    >>> again = steer_nb.recover(quiet=True)
+    >>> list(again.lanes)
+    ['a']
+    >>> again.close()
+    """
+    _check_together(url=url, client=client)
+    place = Path(JOURNAL_DIRECTORY if path is None else path)
+    journal = Journal.take_up(newest_journal(place) if path is None or place.is_dir() else place)
+    try:
+        trace = load(journal.path)
+        was = about(trace)
+        simulator: Simulator | None = None
+        if url is None and client is None and was.get("simulator"):
+            from steer_nb.simulator import Simulator
+
+            # Another seed: with the old one it would give out the ids of the old responses again.
+            simulator = Simulator(str(was["simulator"]), seed=len(trace)).start()
+            given: Endpoint | None = of_url(simulator.url)
+        elif client is not None:
+            given = of_client(client, api_key=api_key, headers=headers)
+        else:
+            given = from_environment(url or str(was.get("url") or ""), api_key, headers)
+        if given is None:
+            msg = f"{journal.path} does not say where it was connected to: give url=..."
+            raise InvalidInput(msg, field="url", rule="a URL")
+        session = _opened(
+            name or str(was.get("name") or "default"),
+            given,
+            simulator,
+            lambda _: journal,
+            model=was.get("model"),
+            tools=tools,
+            reconnect=_policy(reconnect),
+            trace=trace,
+        )
+    except BaseException:
+        journal.close()
+        raise
+    if not quiet:
+        sys.stdout.write(_recovered_line(session, journal) + "\n")
+    return session
+
+
+def _recovered_line(session: Session, journal: Journal) -> str:
+    status = session.status()
+    torn = f", without a torn last line of {len(journal.torn)} bytes" if journal.torn else ""
+    decide = ", ".join(status["to_decide"])
+    rest = f" To decide: {decide}." if decide else ""
+    return (
+        f"Recovered session {session.name} from {journal.path} ({len(session.trace)} entries"
+        f"{torn}), connected to {session.url}.{rest}"
+    )
+
+
+def _opened(
+    name: str,
+    endpoint: Endpoint,
+    simulator: Simulator | None,
+    journal: Callable[[Session], Journal | None],
+    **options: Any,
+) -> Session:
+    """Open a session, and let it take the place of the one of that name."""
     try:
         session = Session(
             name,
-            given,
-            WebSocketTransport(),
-            model=model,
-            tools=tools,
+            endpoint,
+            WebSocketTransport,
             simulator=simulator,
-            scenario=scenario,
+            scenario=None if simulator is None else simulator.scenario.name,
+            **options,
         )
-        session.open(_journal(journal, session))
+        session.open(journal(session))
     except BaseException:
         if simulator is not None:
             simulator.stop()
@@ -134,8 +270,6 @@ def connect(
         _sessions[name] = session
     if old is not None:
         old.close()
-    if not quiet:
-        sys.stdout.write(line + "\n")
     return session
 
 

@@ -123,6 +123,8 @@ class ToolRunner:
             return
         if rules.may_continue(parent) is not None:
             return
+        if parent.continuations:
+            return  # one went out before, perhaps in another process: a person says what now
         # Tried once: what the service refuses is the person's to look at and to send again.
         self._sent_for.add(parent.id)
         try:

@@ -19,6 +19,8 @@ from steer_nb.errors import (
     UnknownLane,
 )
 from steer_nb.ledger import rules
+from steer_nb.ledger.context import as_items
+from steer_nb.ledger.required import active_continuation
 from steer_nb.wire import MAX_STREAM_IDS, encode, response_create, response_steer
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
     from steer_nb.client.tools import Tool
-    from steer_nb.ledger import LaneState, ResponseState
+    from steer_nb.ledger import LaneState, RequestState, ResponseState
 
 __all__ = ["NotYet", "Overrides", "Sender"]
 
@@ -73,11 +75,15 @@ class Sender:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._count = 0
+        self._count = max(
+            (_number(key) for key in (*core.ledger.requests, *core.ledger.steers)), default=0
+        )
 
     # -- the three requests ------------------------------------------------------------------
 
-    def create(self, lane: LaneSettings, value: Any, overrides: Overrides) -> str:
+    def create(
+        self, lane: LaneSettings, value: Any, overrides: Overrides, again: str | None = None
+    ) -> str:
         """Send `response.create` and return its local key.
 
         Raises
@@ -98,14 +104,16 @@ class Sender:
             previous = self._tip(lane, state)
             if previous is not None:
                 body["previous_response_id"] = previous
+            elif state is not None and (repeated := rules.repeated(self._core.ledger, state)):
+                body["input"] = [*repeated, *as_items(value)]
         reason = rules.may_create(
             self._core.ledger, lane.stream_id, body.get("previous_response_id")
         )
         if reason is not None:
             raise LaneBusy(_on(lane, reason))
-        return self._send_create(lane, body, overrides)
+        return self._send_create(lane, body, overrides, again)
 
-    def steer(self, lane: LaneSettings, value: Any) -> str:
+    def steer(self, lane: LaneSettings, value: Any, again: str | None = None) -> str:
         """Send `response.steer` for what the lane is writing and return its local key.
 
         Raises
@@ -125,7 +133,7 @@ class Sender:
             raise LaneBusy(_on(lane, reason if state is None else rules.may_steer(state) or reason))
         request = response_steer(state.current.id, value)
         key = self._key("steer")
-        self._let_out(key, lane, request)
+        self._let_out(key, lane, request, again)
         return key
 
     def send(self, lane: LaneSettings, value: Any, overrides: Overrides) -> tuple[str, str]:
@@ -159,6 +167,8 @@ class Sender:
         """
         self._check_open(lane)
         parent = self._parent(lane)
+        if parent.lane.detached:
+            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
         unanswered = [stub.key for stub in rules.unanswered(parent)]
         reason = rules.may_continue(parent)
         if reason is not None:
@@ -167,7 +177,33 @@ class Sender:
                 raise RequiredInputOpen(msg, keys=tuple(unanswered))
             raise NothingToContinue(_on(lane, reason))
         body = self._continuation_body(lane, parent, items, overrides)
-        return self._send_create(lane, body, overrides)
+        return self._send_create(lane, body, overrides, None)
+
+    def answers_again(self, lane: LaneSettings, request: RequestState) -> str:
+        """Send a continuation's answers once more, by a person's word, and return the local key.
+
+        Raises
+        ------
+        NothingToContinue, LaneBusy, NotConnected, UnknownLane
+            With the reason; then nothing was sent.
+        """
+        self._check_open(lane)
+        parent = self._core.ledger.responses.get(request.previous_response_id or "")
+        if parent is None or parent.successor is not None:
+            msg = f"{request.key} has nothing to continue any more."
+            raise NothingToContinue(msg)
+        if parent.lane.detached:
+            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+        carrier = active_continuation(parent)
+        if carrier is not None and carrier is not request:
+            msg = f"{carrier.key} already carries the answers for {parent.id}."
+            raise NothingToContinue(msg)
+        own = {
+            name: value
+            for name, value in request.body.items()
+            if name not in ("type", "stream_id", "tools")
+        }
+        return self._send_create(lane, merge(lane.fields, own), Overrides({}), request.key)
 
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
         """Return the text that `continuation` would send now, without what is unanswered yet.
@@ -249,11 +285,13 @@ class Sender:
         body["input"] = [*self._core.answers.items(parent), *items]
         return body
 
-    def _send_create(self, lane: LaneSettings, body: dict[str, Any], overrides: Overrides) -> str:
+    def _send_create(
+        self, lane: LaneSettings, body: dict[str, Any], overrides: Overrides, again: str | None
+    ) -> str:
         request = response_create(stream_id=lane.stream_id, **body)
         self.check_name(lane.stream_id, set())
         key = self._key("create")
-        self._let_out(key, lane, request)
+        self._let_out(key, lane, request, again)
         if lane.stream_id is not None:
             self._core.names_used.add(lane.stream_id)
         lane.called.update(overrides.functions)
@@ -263,13 +301,15 @@ class Sender:
         self._count += 1
         return f"{kind}-{self._count}"
 
-    def _let_out(self, key: str, lane: LaneSettings, request: dict[str, Any]) -> None:
+    def _let_out(
+        self, key: str, lane: LaneSettings, request: dict[str, Any], again: str | None = None
+    ) -> None:
         recorder = self._core.recorder
         text = encode(request)
         hidden = redacted(request)
         shown = text if hidden == request else encode(hidden)
         try:
-            recorder.out(shown, key, lane.stream_id)
+            recorder.out(shown, key, lane.stream_id, again)
             recorder.sync()
         except BaseException as error:
             recorder.note("unsent", key=key, reason=str(error))
@@ -277,6 +317,11 @@ class Sender:
         self._core.post(key, text)
 
 
-def _on(lane: LaneSettings, reason: str) -> str:
-    text = reason.rstrip(".")
+def _on(lane: LaneSettings, reason: str | None) -> str:
+    text = (reason or "it cannot take this now").rstrip(".")
     return f"Lane {lane.name}: {text}."
+
+
+def _number(key: str) -> int:
+    tail = key.rpartition("-")[2]
+    return int(tail) if tail.isdecimal() else 0

@@ -9,8 +9,9 @@ from steer_nb.client.core import Core
 from steer_nb.client.io import io_thread, tick, wait
 from steer_nb.client.lane import Lane
 from steer_nb.client.opening import Opening, fork_base, place
+from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.settings import DEFAULT_MODEL, LaneSettings, prepare
-from steer_nb.client.settling import all_going_on, all_settled, status
+from steer_nb.client.settling import all_going_on, all_in_flight, all_settled, status
 from steer_nb.errors import LaneBusy, NotConnected, UnknownLane, WaitTimeout
 
 if TYPE_CHECKING:
@@ -56,15 +57,17 @@ class Session:
         self,
         name: str,
         endpoint: Endpoint,
-        transport: Transport,
+        make_transport: Callable[[], Transport],
         *,
+        reconnect: Reconnect = NEVER,
+        trace: Trace | None = None,
         model: str | None = None,
         tools: Any = (),
         simulator: Simulator | None = None,
         scenario: str | None = None,
     ) -> None:
         self.name = name
-        self.core = Core(name, endpoint, transport)
+        self.core = Core(name, endpoint, make_transport, reconnect, trace)
         self._simulator = simulator
         self._scenario = scenario
         fields: dict[str, Any] = {"model": model or DEFAULT_MODEL}
@@ -87,6 +90,8 @@ class Session:
             opening.cancel()
             io_thread.submit(self.core.shut())  # an interrupt may come when it is open already
             raise
+        for stream_id in self.read(lambda _: tuple(self.core.lanes)):
+            self.lane_object(stream_id)
         self._forget = io_thread.at_exit(lambda: self.core.shut(1001, "kernel exit"))
 
     # -- what it is --------------------------------------------------------------------------
@@ -113,8 +118,14 @@ class Session:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be sent any more: it was closed, or the connection is gone."""
-        return not self.core.connected or os.getpid() != self._process
+        """Whether nothing can be sent any more: it was closed, or its line is gone for good."""
+        gone = not self.core.connected and not self.core.reconnector.trying
+        return gone or os.getpid() != self._process
+
+    @property
+    def reconnecting(self) -> bool:
+        """Whether the connection was lost and a new one is being tried."""
+        return self.core.reconnector.trying
 
     @property
     def lanes(self) -> dict[str, Lane]:
@@ -335,6 +346,11 @@ class Session:
     def _going_on(self) -> str:
         return self.read(lambda _: all_going_on(self.core))
 
+    @property
+    def in_flight(self) -> list[str]:
+        """What goes on, is unsent or is undecided, one phrase each: see before closing."""
+        return self.read(lambda _: all_in_flight(self.core))
+
     def close(self) -> None:
         """Close the connection and the journal. What was recorded stays; closing again is nothing.
 
@@ -362,5 +378,7 @@ class Session:
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "connected"
+        if self.reconnecting:
+            state = "connecting again"
         where = f"the simulator ({self._scenario})" if self._scenario else self.url
         return f"<Session {self.name}: {state}, {where}, lanes: {', '.join(self.lanes) or 'none'}>"

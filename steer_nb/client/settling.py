@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.core import CONNECTION_SECONDS
-from steer_nb.ledger import rules
+from steer_nb.ledger import recovery, rules
+from steer_nb.wire import CONNECTION_SECONDS
 
 if TYPE_CHECKING:
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
     from steer_nb.ledger.state import LaneWord
 
-__all__ = ["all_settled", "going_on", "settled_word", "status"]
+__all__ = [
+    "all_going_on",
+    "all_idle",
+    "all_in_flight",
+    "all_settled",
+    "going_on",
+    "in_flight",
+    "settled_word",
+    "status",
+]
 
 
 def settled_word(core: Core, lane: LaneSettings) -> LaneWord | None:
@@ -35,6 +44,14 @@ def all_settled(core: Core) -> dict[str, str] | None:
                 return None
             words[lane.name] = word
     return words
+
+
+def all_idle(core: Core) -> bool:
+    """Whether nothing goes on in any lane, and none waits for a person."""
+    return all(
+        rules.lane_word(state) in ("idle", "failed", "detached") and not core.runner.busy(state)
+        for state in core.ledger.lanes.values()
+    )
 
 
 def going_on(core: Core, lane: LaneSettings) -> str:
@@ -63,6 +80,41 @@ def all_going_on(core: Core) -> str:
     return "; ".join(going_on(core, lane) for lane in busy) or "Nothing is going on"
 
 
+def in_flight(core: Core, lane: LaneSettings) -> list[str]:
+    """Say what closing the lane now would leave behind, one phrase each."""
+    state = core.ledger.lanes.get(lane.stream_id)
+    if state is None:
+        return []
+    said = []
+    if state.current is not None:
+        size = len(state.current.text)
+        said.append(f"{state.current.id} is being written, {size} characters so far")
+    said += [f"{request.key} is sent and has not begun" for request in state.queue]
+    steers = [steer for response in state.responses for steer in response.steers]
+    said += [
+        f"steer {steer.steer_id or steer.key} is {steer.state} and not committed"
+        for steer in steers
+        if steer.live
+    ]
+    running = core.runner.busy(state)
+    if running:
+        said.append("a tool is running")
+    waiting = rules.parent_waiting(state)
+    filled = 0 if waiting is None else sum(s.state == "filled" for s in waiting.waiting_for)
+    if filled:
+        said.append(f"{filled} {'answer is' if filled == 1 else 'answers are'} filled and not sent")
+    unknown = [steer.key for steer in steers if steer.undecided]
+    unknown += [request.key for request in state.requests if request.undecided]
+    said += [f"the outcome of {key} is unknown" for key in unknown]
+    return said
+
+
+def all_in_flight(core: Core) -> list[str]:
+    """Say the same of every open lane, each phrase with the lane's name."""
+    lanes = [lane for lane in core.lanes.values() if lane.open]
+    return [f"{lane.name}: {phrase}" for lane in lanes for phrase in in_flight(core, lane)]
+
+
 def status(core: Core) -> dict[str, Any]:
     """Collect what there is to know about a session's connection, as plain values."""
     ledger, recorder = core.ledger, core.recorder
@@ -84,6 +136,9 @@ def status(core: Core) -> dict[str, Any]:
         "model": core.defaults.get("model"),
         "age_s": age,
         "left_s": None if age is None else CONNECTION_SECONDS - age,
+        "rotate_s": core.reconnector.policy.rotate_s,
+        "reconnecting": _trying(core),
+        "to_decide": _to_decide(core),
         "lanes": words,
         "in_flight": sum(lane.current is not None for lane in ledger.lanes.values()),
         "queued": sum(len(lane.queue) for lane in ledger.lanes.values()),
@@ -91,3 +146,17 @@ def status(core: Core) -> dict[str, Any]:
         "requests": sum(one.n_out for one in ledger.connections.values()),
         "problems": len(ledger.problems),
     }
+
+
+def _trying(core: Core) -> str | None:
+    trying = core.ledger.reconnecting
+    return None if trying is None else f"attempt {trying.attempt} of {trying.attempts}"
+
+
+def _to_decide(core: Core) -> list[str]:
+    """Name what only a person can decide: lanes to recover, messages with an unknown outcome."""
+    ledger = core.ledger
+    lanes = [o.lane for lane in ledger.lanes.values() if (o := recovery.offer(ledger, lane))]
+    steers = [steer.key for steer in ledger.steers.values() if steer.undecided]
+    requests = [request.key for request in ledger.requests.values() if request.undecided]
+    return [*(f"lane {name}" for name in lanes), *steers, *requests]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steer_nb.ledger import rules
+from steer_nb.ledger import recovery, rules
 from steer_nb.ledger.fold import Ledger
 from steer_nb.ledger.state import (
     DEFAULT_LANE,
@@ -29,5 +29,6 @@ __all__ = [
     "ServerErrorState",
     "SteerState",
     "ToolRun",
+    "recovery",
     "rules",
 ]

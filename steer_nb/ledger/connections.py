@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
-from steer_nb.ledger import required, steering
+from steer_nb.ledger import deciding, required, steering
 from steer_nb.ledger.state import (
     ConnectionState,
     LaneState,
     RequestState,
     ResponseState,
+    ResumeWord,
     ServerErrorState,
 )
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
     from steer_nb.ledger.fold import Ledger
+    from steer_nb.ledger.state import LaneState
     from steer_nb.trace.entries import Entry
 
 __all__ = [
@@ -23,6 +25,8 @@ __all__ = [
     "disconnected",
     "lane_closed",
     "lane_opened",
+    "lane_recovered",
+    "reconnecting",
     "request_sent",
     "server_error",
     "unsent",
@@ -31,6 +35,7 @@ __all__ = [
 LIMIT_CODE: Final = "websocket_connection_limit_reached"
 # These carry no `stream_id`, and yet are not about the default lane, even when that is busy.
 CONNECTION_CODES: Final = frozenset({LIMIT_CODE, "invalid_stream_id"})
+RESUME_WORDS: Final = frozenset(get_args(ResumeWord))
 
 
 def connected(ledger: Ledger, fact: f.Connected, entry: Entry) -> None:
@@ -38,6 +43,14 @@ def connected(ledger: Ledger, fact: f.Connected, entry: Entry) -> None:
     ledger.connections[entry.connection] = ConnectionState(
         number=entry.connection, url=fact.url, opened=entry
     )
+    ledger.reconnecting = None
+    ledger.gave_up = None
+
+
+def reconnecting(ledger: Ledger, fact: f.Reconnecting, _: Entry) -> None:
+    """A new connection is tried, or no more is."""
+    ledger.reconnecting = fact if fact.attempt else None
+    ledger.gave_up = None if fact.attempt else fact.reason
 
 
 def disconnected(ledger: Ledger, fact: f.Disconnected, entry: Entry) -> None:
@@ -55,7 +68,8 @@ def disconnected(ledger: Ledger, fact: f.Disconnected, entry: Entry) -> None:
     for lane in ledger.lanes.values():
         if lane.connection != entry.connection:
             continue
-        lane.detached = lane.detached or bool(lane.requests or lane.responses)
+        if lane.requests or lane.responses:
+            _detach(lane, "connection")
         for request in lane.queue:
             # Written, and nothing heard: it may or may not have been received (chapter 8).
             request.state = "unknown"
@@ -83,12 +97,64 @@ def lane_closed(ledger: Ledger, fact: f.LaneClosed, entry: Entry) -> None:
     ledger.lane(fact.lane, entry).closed = entry
 
 
+def _detach(lane: LaneState, reason: str) -> None:
+    """What the service kept for the lane is gone: a person says how it goes on."""
+    lane.detached = True
+    lane.detached_for = reason
+    lane.resume = lane.resume_from = lane.resumed = None
+
+
+def lane_recovered(ledger: Ledger, fact: f.LaneRecovered, entry: Entry) -> None:
+    """A person chose how a detached lane goes on."""
+    lane = ledger.lane(fact.lane, entry)
+    if fact.choice not in RESUME_WORDS:
+        ledger.problem("odd_field", f"lane {lane.name} recovered by {fact.choice!r}", entry)
+        return
+    lane.detached = False
+    lane.detached_for = None
+    lane.connection = entry.connection
+    lane.resume = fact.choice  # type: ignore[assignment]
+    lane.resume_from = fact.base
+    lane.resumed = entry
+    lane.error_code = lane.error_message = None
+    if fact.choice == "continue":
+        _go_back(ledger, lane, fact.base)
+        return
+    # The old chain is left: its calls are answered in the repeated context, or not at all.
+    for response in lane.responses:
+        required.set_aside(response)
+
+
+def _go_back(ledger: Ledger, lane: LaneState, base_id: str | None) -> None:
+    """Leave what was begun after the base and cut off; what the base asks for is asked again.
+
+    The service still has the base as it was when it ended: without an answer to its calls nothing
+    can follow it, also where a response that was cut off had them already.
+    """
+    base = ledger.responses.get(base_id or "")
+    if base is None or base.lane is not lane:
+        return
+    for response in lane.responses[lane.responses.index(base) + 1 :]:
+        response.left = True
+        required.set_aside(response)
+        if response.request is not None:
+            response.request.left = True
+    if base.successor is not None and base.successor.left:
+        base.successor = None
+    if base.status == "completed":
+        required.reopened(base)
+    lane.tip = base
+
+
 def request_sent(ledger: Ledger, fact: f.RequestSent, entry: Entry) -> None:
     """A request is written: from here on it may have been received."""
+    if fact.again is not None:
+        deciding.decide(ledger, fact.again, "sent_again", fact.key)
     lane = ledger.lane(fact.lane, entry)
     if lane.connection != entry.connection:
         lane.connection = entry.connection
     lane.detached = False
+    lane.detached_for = None
     lane.error_code = lane.error_message = None
     lane.last = entry
     request = RequestState(
@@ -137,6 +203,13 @@ def _request_failed(
         lane.queue.remove(request)
     lane.error_code, lane.error_message = fact.code, fact.message
     required.answers_returned(ledger, request)
+    parent = ledger.responses.get(request.previous_response_id or "")
+    if parent is not None:
+        steering.prove(parent, entry)
+    if fact.code == "previous_response_not_found" and request.previous_response_id:
+        ledger.gone.add(request.previous_response_id)
+        if lane.responses or request.previous_response_id in ledger.responses:
+            _detach(lane, "previous_response_not_found")
 
 
 def _lane_of(ledger: Ledger, fact: f.ServerError, entry: Entry) -> LaneState | None:

@@ -15,6 +15,7 @@ __all__ = [
     "Connected",
     "Delta",
     "Disconnected",
+    "Dropped",
     "Fact",
     "InputCleared",
     "InputFilled",
@@ -22,9 +23,11 @@ __all__ = [
     "ItemFinished",
     "LaneClosed",
     "LaneOpened",
+    "LaneRecovered",
     "Odd",
     "Other",
     "PartFinished",
+    "Reconnecting",
     "RequestSent",
     "ResponseEnded",
     "ResponseProgress",
@@ -60,6 +63,32 @@ class Disconnected(Fact, frozen=True, gc=False):
     by: str
 
 
+class Reconnecting(Fact, frozen=True, gc=False):
+    """The connection is gone and a new one is tried; `attempt` 0 says that no more is."""
+
+    attempt: int
+    attempts: int
+    delay_s: float
+    reason: str
+
+
+class LaneRecovered(Fact, frozen=True, gc=False):
+    """A person chose how a lane goes on: continue, rebuild or leave.
+
+    `base` is the response that its next request continues from, or whose context it repeats.
+    """
+
+    lane: str | None
+    choice: str
+    base: str | None
+
+
+class Dropped(Fact, frozen=True, gc=False):
+    """A person does without a message whose outcome is unknown."""
+
+    key: str
+
+
 class LaneOpened(Fact, frozen=True, gc=False):
     """A person opened a lane, or changed its settings."""
 
@@ -75,13 +104,18 @@ class LaneClosed(Fact, frozen=True, gc=False):
 
 
 class RequestSent(Fact, frozen=True, gc=False):
-    """A request for a response is about to be written: it may reach the service."""
+    """A request for a response is about to be written: it may reach the service.
+
+    `again` is the local key of an earlier message, whose outcome stayed unknown or that failed, and
+    that a person chose to send again in this one.
+    """
 
     key: str
     lane: str | None
     previous_response_id: str | None
     body: dict[str, Any]
     answers: tuple[dict[str, Any], ...] = ()
+    again: str | None = None
 
 
 class Unsent(Fact, frozen=True, gc=False):
@@ -187,6 +221,7 @@ class SteerSent(Fact, frozen=True, gc=False):
     key: str
     parent_id: str
     input: Any
+    again: str | None = None
 
 
 class SteerAccepted(Fact, frozen=True, gc=False):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.ledger import connections, items, lifecycle, required, steering
+from steer_nb.ledger import connections, deciding, items, lifecycle, required, steering
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.responses import read
 from steer_nb.ledger.state import LaneState
@@ -57,6 +57,12 @@ class Ledger:
         Every `error` event.
     problems : list of Problem
         What was odd.
+    reconnecting : Reconnecting or None
+        The attempt to connect again that is going on.
+    gave_up : str or None
+        Why no new connection is tried any more, since the last one was lost.
+    gone : set of str
+        Responses that the service said it no longer has.
     version : int
         Grows with every change that is more than text.
     """
@@ -74,6 +80,9 @@ class Ledger:
         self.connections: dict[int, ConnectionState] = {}
         self.errors: list[ServerErrorState] = []
         self.problems: list[Problem] = []
+        self.reconnecting: f.Reconnecting | None = None
+        self.gave_up: str | None = None
+        self.gone: set[str] = set()
         self.version = 0
         self._read = dialect
         for entry in entries:
@@ -151,6 +160,9 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.Disconnected: connections.disconnected,
     f.LaneOpened: connections.lane_opened,
     f.LaneClosed: connections.lane_closed,
+    f.LaneRecovered: connections.lane_recovered,
+    f.Dropped: deciding.dropped,
+    f.Reconnecting: connections.reconnecting,
     f.RequestSent: connections.request_sent,
     f.Unsent: connections.unsent,
     f.ServerError: connections.server_error,

@@ -46,6 +46,19 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
             )
         case "lane_closed":
             return (f.LaneClosed(lane),)
+        case "lane_recovered":
+            return (f.LaneRecovered(lane, _name(data, "choice"), _word(data, "base")),)
+        case "dropped":
+            return (f.Dropped(_name(data, "key")),)
+        case "reconnecting" | "gave_up":
+            return (
+                f.Reconnecting(
+                    int(data.get("attempt", 0)),
+                    int(data.get("attempts", 0)),
+                    float(data.get("delay_s", 0.0)),
+                    str(data.get("reason", "")),
+                ),
+            )
         case "filled":
             return (
                 f.InputFilled(

@@ -28,6 +28,8 @@ __all__ = [
     "listed",
     "parent_continued",
     "parent_ended",
+    "reopened",
+    "set_aside",
     "tool_finished",
     "tool_started",
 ]
@@ -130,7 +132,7 @@ def answers_sent(
         if stub is None:
             what = key or f"a {answer.get('type')} without a key"
             ledger.problem("orphan_output", f"{parent.id}: nothing asks for {what}", entry)
-        elif stub.is_open:
+        elif stub.is_open or stub.state == "stale":
             _carried(stub, request, answer)
 
 
@@ -143,12 +145,16 @@ def answers_returned(ledger: Ledger, request: RequestState) -> None:
         if stub.request_key == request.key and stub.state == "sent":
             stub.state = "filled"
             stub.sent = stub.request_key = None
+    lane = parent.lane
+    left = lane.resumed if lane.resume in ("rebuild", "leave") else None
+    if left is not None and parent.started.seq < left.seq:
+        set_aside(parent)  # a person left it: a repeated conversation holds the answers
 
 
 def parent_ended(parent: ResponseState) -> None:
     """A parent that failed can no longer be continued: nobody needs to answer its calls."""
     if parent.status in ("failed", "error", "cancelled"):
-        _set_aside(parent)
+        set_aside(parent)
 
 
 def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
@@ -158,7 +164,18 @@ def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
         if request is not None and stub.request_key == request.key:
             stub.state = "confirmed"
             stub.continuation_response_id = successor.id
-    _set_aside(parent)
+    set_aside(parent)
+
+
+def reopened(parent: ResponseState) -> None:
+    """A lane goes on from it anew: the service still waits for answers, those filled are kept."""
+    carrier = active_continuation(parent)
+    for stub in parent.required.values():
+        carried = carrier is not None and stub.request_key == carrier.key
+        if carried or stub.state not in ("stale", "sent", "confirmed"):
+            continue
+        stub.state = "open" if stub.item is None else "filled"
+        stub.sent = stub.request_key = stub.continuation_response_id = None
 
 
 def tool_started(ledger: Ledger, fact: f.ToolStarted, entry: Entry) -> ResponseState | None:
@@ -187,7 +204,9 @@ def tool_finished(ledger: Ledger, fact: f.ToolFinished, entry: Entry) -> Respons
 def active_continuation(parent: ResponseState) -> RequestState | None:
     """The continuation that was written for this parent and not refused, if there is one."""
     for request in reversed(parent.continuations):
-        if request.state in ("sent", "started", "unknown"):
+        if request.left:
+            continue
+        if request.state in ("sent", "started") or request.undecided:
             return request
     return None
 
@@ -210,7 +229,8 @@ def _carried(stub: RequiredInputState, request: RequestState, answer: dict[str, 
         stub.continuation_response_id = request.response_id
 
 
-def _set_aside(parent: ResponseState) -> None:
+def set_aside(parent: ResponseState) -> None:
+    """Nobody has to answer the parent's calls any more; what was filled is kept."""
     for stub in parent.required.values():
         if stub.is_open and not stub.optional:
             stub.state = "stale"

@@ -372,6 +372,7 @@ def _request(entry: Entry) -> tuple[f.Fact, ...]:
                 previous if isinstance(previous, str) else None,
                 body,
                 answers,
+                _again(local),
             ),
         )
     if event.type == "response.steer":
@@ -381,9 +382,16 @@ def _request(entry: Entry) -> tuple[f.Fact, ...]:
                 str(local.get("key") or f"steer-{entry.seq}"),
                 parent if isinstance(parent, str) else "",
                 body.get("input"),
+                _again(local),
             ),
         )
     return (f.Odd("unknown_type", f"request {event.type or entry.raw!r}"),)
+
+
+def _again(local: dict[str, Any]) -> str | None:
+    """The key of the earlier message that a person chose to send again."""
+    key = local.get("again")
+    return key if isinstance(key, str) else None
 
 
 def _answers_a_call(item: dict[str, Any]) -> bool:

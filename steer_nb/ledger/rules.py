@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.ledger.context import rebuild
 from steer_nb.ledger.required import active_continuation
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "may_fill",
     "may_steer",
     "parent_waiting",
+    "repeated",
     "turn_open",
     "unanswered",
 ]
@@ -73,8 +75,11 @@ def lane_word(lane: LaneState) -> LaneWord:
         return "waiting_input"
     if lane.tip is not None and turn_open(lane.tip):
         return "queued"  # a successor is due, or a steer still has to be acknowledged
+    recovered = lane.resumed is not None and (
+        lane.tip is None or lane.tip.started.seq < lane.resumed.seq
+    )
     if lane.error_message is not None or (
-        lane.tip is not None and lane.tip.status in ("failed", "error")
+        lane.tip is not None and lane.tip.status in ("failed", "error") and not recovered
     ):
         return "failed"
     return "idle"
@@ -88,12 +93,26 @@ def lane_settled(lane: LaneState) -> bool:
 def chain_tip(lane: LaneState) -> ResponseState | None:
     """The response that the lane's next request continues from; None for a new conversation.
 
-    A failed response cannot be continued, so the one before it is.
+    A failed response cannot be continued, so the one before it is. After a recovery nothing older
+    than what was chosen there is continued.
     """
+    since = -1 if lane.resumed is None else lane.resumed.seq
     for response in reversed(lane.responses):
+        if response.started.seq < since:
+            break
         if response.status in ("in_progress", "completed", "incomplete"):
             return response
+    if lane.resume == "continue":
+        return next((r for r in lane.responses if r.id == lane.resume_from), None)
     return None
+
+
+def repeated(ledger: Ledger, lane: LaneState) -> list[dict[str, Any]]:
+    """The conversation that the lane's next request has to repeat, since a person chose so."""
+    if lane.resume != "rebuild" or lane.resume_from is None or chain_tip(lane) is not None:
+        return []
+    context = rebuild(ledger, lane.resume_from)
+    return [] if context is None else list(context.items)
 
 
 def may_create(
@@ -101,6 +120,11 @@ def may_create(
 ) -> str | None:
     """Whether `response.create` may go out on a lane, continuing from that response."""
     lane = ledger.lanes.get(stream_id)
+    if lane is not None and lane.detached and lane.closed is None:
+        return (
+            f"what the service kept for lane {lane.name} is gone with its connection. Say how it "
+            "goes on: continue, rebuild or leave."
+        )
     if previous_response_id is None:
         return None
     parent = ledger.responses.get(previous_response_id)
@@ -116,6 +140,12 @@ def may_create(
         return (
             f"a steer of {parent.id} is still queued and its successor comes by itself. Wait for "
             "it, or steer again."
+        )
+    carrier = active_continuation(parent)
+    if carrier is not None and carrier.undecided:
+        return (
+            f"the continuation {carrier.key} of {parent.id} has an unknown outcome, and without "
+            "its answers nothing can follow. Decide first: send it again, or drop it."
         )
     open_keys = [s.key for s in unanswered(parent)]
     if open_keys and parent.status == "completed":
@@ -176,6 +206,11 @@ def may_continue(response: ResponseState) -> str | None:
             )
         return (
             f"the continuation of {response.id} was already sent; there is one for each response."
+        )
+    if response.lane.detached:
+        return (
+            f"lane {response.lane.name} lost its connection. Say how it goes on first: continue, "
+            "rebuild or leave."
         )
     if not response.required:
         return f"{response.id} asks for nothing."

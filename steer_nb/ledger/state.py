@@ -2,7 +2,8 @@
 
 Every moment is the trace entry that caused it (`sent`, `started`, `ended` …), so each carries its
 wall time `at`, its monotonic time `t` and its place `seq`. These objects change while entries are
-folded and belong to the thread that folds them; nobody else may hold on to them.
+folded and belong to the thread that folds them; nobody else may hold on to them. They refer to each
+other, so they have no field-by-field repr: it would print a whole session.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ ResponseWord = Literal[
     "in_progress", "completed", "incomplete", "failed", "error", "cancelled", "truncated"
 ]
 RequestWord = Literal["sent", "started", "failed", "unknown", "unsent"]
+DecisionWord = Literal["dropped", "sent_again"]
+ResumeWord = Literal["continue", "rebuild", "leave"]
 InputWord = Literal["open", "filled", "sending", "sent", "confirmed", "stale", "cancelled"]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ConnectionState:
     """One socket, from open to close."""
 
@@ -55,7 +58,7 @@ class ConnectionState:
     n_out: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ItemState:
     """One output item. `data` is its newest full form; `parts` collects its texts as they come."""
 
@@ -119,7 +122,7 @@ class ItemState:
         return self.joined("arguments")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ToolRun:
     """One run of one of the person's own functions for one call: there is never a second."""
 
@@ -133,7 +136,7 @@ class ToolRun:
     duration_s: float | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RequiredInputState:
     """One result or decision that a response waits for.
 
@@ -174,7 +177,7 @@ class RequiredInputState:
         return self.state in ("open", "filled")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RequestState:
     """One `response.create` that was written, from sending to its response."""
 
@@ -190,9 +193,18 @@ class RequestState:
     error_code: str | None = None
     error_message: str | None = None
     ended: Entry | None = None
+    decision: DecisionWord | None = None
+    again_key: str | None = None
+    left: bool = False
+    """Its response was cut off, and a person chose to go on from before it."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether its outcome is unknown and nobody has said yet what shall become of it."""
+        return self.state == "unknown" and self.decision is None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SteerState:
     """One submission of input into a running response."""
 
@@ -217,6 +229,13 @@ class SteerState:
     failure_input: Any = None
     successor_id: str | None = None
     successor_kind: Literal["auto", "explicit"] | None = None
+    decision: DecisionWord | None = None
+    again_key: str | None = None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether its outcome is unknown and nobody has said yet what shall become of it."""
+        return self.state == "unknown" and self.decision is None
 
     @property
     def lane(self) -> LaneState | None:
@@ -234,7 +253,7 @@ class SteerState:
         return self.state in ("sent", "accepted", "pending")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
     """One response, its items, what steers it, and what it asks for."""
 
@@ -273,6 +292,9 @@ class ResponseState:
     last_sequence_number: int | None = None
     sequence_gap: bool = False
     id_unstable: bool = False
+    left: bool = False
+    disputed: bool = False
+    """Its successor may as well be the answer to a request that waited behind it."""
 
     @property
     def is_live(self) -> bool:
@@ -305,7 +327,7 @@ class ResponseState:
         return value if isinstance(value, int) else None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class LaneState:
     """One lane: requests run one after another, a conversation hangs on `tip`."""
 
@@ -323,6 +345,10 @@ class LaneState:
     error_code: str | None = None
     error_message: str | None = None
     detached: bool = False
+    detached_for: str | None = None
+    resume: ResumeWord | None = None
+    resume_from: str | None = None
+    resumed: Entry | None = None
     last: Entry | None = None
 
     @property
@@ -331,7 +357,7 @@ class LaneState:
         return DEFAULT_LANE if self.stream_id is None else self.stream_id
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ServerErrorState:
     """One `error` event, and what it was about."""
 

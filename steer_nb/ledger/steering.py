@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.ledger.deciding import decide
 from steer_nb.ledger.state import LaneState, RequestState, ResponseState, SteerState, SteerWord
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "failed",
     "origin",
     "pending",
+    "prove",
     "request_for",
     "response_broke",
     "sent",
@@ -59,6 +61,8 @@ def advance(steer: SteerState, state: SteerWord) -> bool:
 
 def sent(ledger: Ledger, fact: f.SteerSent, entry: Entry) -> ResponseState | None:
     """A steer is written: from here on it may have been received."""
+    if fact.again is not None:
+        decide(ledger, fact.again, "sent_again", fact.key)
     parent = ledger.responses.get(fact.parent_id)
     steer = _new(ledger, fact.key, fact.parent_id, fact.input, entry, sent=entry)
     steer.deltas_at_send = 0 if parent is None else parent.n_deltas
@@ -154,9 +158,19 @@ def commit(parent: ResponseState | None, successor: ResponseState, entry: Entry)
     bool
         Whether any steer was committed.
     """
-    if parent is None or parent.lane is not successor.lane or parent.successor is not None:
+    if parent is None or parent.lane is not successor.lane:
+        return False
+    if parent.successor is not None:
+        prove(parent, entry)
         return False
     parent.successor = successor
+    head = successor.lane.queue[0] if successor.lane.queue else None
+    if successor.request is None and head is not None and head.previous_response_id == parent.id:
+        # Which of the two comes first is nowhere documented (chapter 5.8 e): the successor, as
+        # nearly everywhere, or the request. Only when both have begun are the steers in one of
+        # them for certain.
+        parent.disputed = True
+        return False
     waiting = [s for s in parent.steers if s.connection == successor.connection]
     owned = [s for s in waiting if s.steer_id is not None and s.state != "failed"]
     if not owned and successor.request is None:
@@ -164,6 +178,16 @@ def commit(parent: ResponseState | None, successor: ResponseState, entry: Entry)
         owned = unacknowledged if len(unacknowledged) == 1 else []
     committed = [steer for steer in owned if _commit(steer, successor, entry)]
     return bool(committed)
+
+
+def prove(parent: ResponseState, entry: Entry) -> None:
+    """What waited behind the parent began, or was refused: its automatic successor began, too."""
+    if not parent.disputed or parent.successor is None:
+        return
+    parent.disputed = False
+    for steer in parent.steers:
+        if steer.connection == entry.connection and steer.steer_id is not None and steer.live:
+            _commit(steer, parent.successor, parent.successor.started)
 
 
 def _commit(steer: SteerState, successor: ResponseState, entry: Entry) -> bool:
@@ -180,6 +204,8 @@ def _commit_late(steer: SteerState, entry: Entry) -> None:
     # happened there, and that is its time.
     parent = steer.parent
     successor = None if parent is None else parent.successor
+    if parent is None or parent.disputed:
+        return
     if successor is not None and successor.connection == steer.connection == entry.connection:
         _commit(steer, successor, successor.started)
 

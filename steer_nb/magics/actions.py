@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from steer_nb.client import Lane, Response, Session, Steer
+    from steer_nb.ledger import Ledger
     from steer_nb.trace import Trace
     from steer_nb.widgets import BoardView, LaneView
 
     Spaces = Sequence[Mapping[str, Any]]
 
-__all__ = ["glance", "open_session", "perform", "perform_cell"]
+_MOST = 6
+
+__all__ = ["glance", "open_session", "perform", "perform_cell", "undecided_keys"]
 
 
 def perform(parsed: Parsed, spaces: Spaces) -> Any:
@@ -191,7 +194,30 @@ def _lanes(_parsed: Parsed, _: Spaces) -> BoardView:
 
 
 def _status(_parsed: Parsed, _: Spaces) -> Facts:
-    return Facts(_session().status())
+    status = _session().status()
+    said = {"to_decide": ", ".join(_how(what) for what in status["to_decide"])}
+    if status["left_s"] is not None:
+        said["left_s"] = _countdown(status["left_s"], status["age_s"], status["rotate_s"])
+    return Facts(status, said)
+
+
+def _countdown(left: float, age: float, rotate: float | None) -> str:
+    """How long the connection lasts, and when it is replaced by a new one."""
+    shown = f"{max(left, 0):,.0f} s left".replace(",", "\u202f")
+    if rotate is None:
+        return shown
+    if age >= rotate:
+        return f"{shown}, rotated as soon as every lane is idle"
+    rest = f"{left + age - rotate:,.0f}".replace(",", "\u202f")
+    return f"{shown}, rotated when idle below {rest} s"
+
+
+def _how(what: str) -> str:
+    """What is to be decided, with what to type for it."""
+    lane = what.removeprefix("lane ")
+    if lane != what:
+        return f"{what} (%steer resume {lane})"
+    return f"{what} (%steer again {what}, or drop)"
 
 
 def _show(parsed: Parsed, _: Spaces) -> LaneView:
@@ -230,6 +256,70 @@ def _load(parsed: Parsed, _: Spaces) -> Trace:
     return steer_nb.load(parsed.get("path"))
 
 
+def _recover(parsed: Parsed, spaces: Spaces) -> Session:
+    import steer_nb
+    from steer_nb.widgets import LaneView
+
+    tools = find_tools(parsed.get("tools", ()), spaces)
+    for name, old in steer_nb.sessions().items():
+        if old.closed and parsed.get("name", name) == name:
+            old.close()  # its line is gone for good; its journal can be taken up then
+    session = steer_nb.recover(parsed.get("path"), name=parsed.get("name"), tools=tools)
+    for lane in [lane for lane in session.lanes.values() if lane.recovery is not None][:_MOST]:
+        LaneView(session, lane).show()
+    return session
+
+
+def _resume(parsed: Parsed, _: Spaces) -> None:
+    lane = _lane(parsed.get("lane"))
+    offer, word = lane.recovery, parsed.get("choice")
+    lane.recover(word)
+    if offer is not None:
+        choice = offer.choice(word) if word else offer.choices[0]
+        say(f"{lane.name}: {choice.says if choice else word}.")
+    if lane.state == "waiting_input":
+        say("What it waits for: %steer pending")
+
+
+def undecided_keys(session: Session) -> list[str]:
+    """List the local keys of the messages that a person has to decide on."""
+    return [what for what in session.status()["to_decide"] if not what.startswith("lane ")]
+
+
+def _message(key: str) -> Response | Steer:
+    """Find a message by its local key, a steer by its id too."""
+    from steer_nb.client import Response, Steer
+
+    session = _session()
+
+    def find(ledger: Ledger) -> tuple[str, bool] | None:
+        if key in ledger.steers:
+            return key, True
+        if key in ledger.requests:
+            return key, False
+        return next(((s.key, True) for s in ledger.steers.values() if s.steer_id == key), None)
+
+    found = session.read(find)
+    if found is None:
+        keys = undecided_keys(session)
+        known = f" To decide: {', '.join(keys)}." if keys else " Nothing is to be decided."
+        refuse(f"There is no message {key!r}.{did_you_mean(key, keys) or known}", key)
+    return Steer(session, found[0]) if found[1] else Response(session, found[0])
+
+
+def _again(parsed: Parsed, _: Spaces) -> Response | Steer:
+    message = _message(parsed.get("key"))
+    handle = message.send_again()
+    _tell(handle.lane, handle)
+    return handle
+
+
+def _drop(parsed: Parsed, _: Spaces) -> None:
+    message = _message(parsed.get("key"))
+    message.drop()
+    say(f"{message.key} is dropped: it is not sent again.")
+
+
 def _nest(_parsed: Parsed, _: Spaces) -> None:
     import steer_nb
 
@@ -240,12 +330,22 @@ def _close(parsed: Parsed, _: Spaces) -> None:
     name = parsed.get("lane")
     if name:
         lane = _lane(name)
+        left = lane.in_flight
         lane.close()
-        say(f"Lane {lane.name} is closed.")
+        say(f"Lane {lane.name} is closed.{_left(left)}")
     else:
         session = _session()
+        left = session.in_flight
         session.close()
-        say(f"Session {session.name} is closed.")
+        say(f"Session {session.name} is closed.{_left(left)}")
+
+
+def _left(phrases: list[str]) -> str:
+    """What was in flight, in one line."""
+    if not phrases:
+        return ""
+    more = f"; and {len(phrases) - _MOST} more" if len(phrases) > _MOST else ""
+    return f" When it was closed: {'; '.join(phrases[:_MOST])}{more}."
 
 
 def _help(parsed: Parsed, _: Spaces) -> None:
@@ -264,6 +364,10 @@ _ACTIONS: dict[str, Callable[[Parsed, Spaces], Any]] = {
     "wait": _wait,
     "save": _save,
     "load": _load,
+    "recover": _recover,
+    "resume": _resume,
+    "again": _again,
+    "drop": _drop,
     "nest": _nest,
     "close": _close,
     "help": _help,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.magics.actions import open_session
+from steer_nb.magics.actions import open_session, undecided_keys
 from steer_nb.magics.completing import Offer, complete
 from steer_nb.magics.grammar import COMMANDS, Kind
 
@@ -35,6 +35,9 @@ class KernelOffers:
         """List what may stand for `kind`; `given` are the words before it."""
         find: dict[str, Callable[[], list[str]]] = {
             "lane": self._lanes,
+            "detached": self._detached,
+            "undecided": self._undecided,
+            "choice": lambda: self._choices(given),
             "model": self._models,
             "origin": lambda: self._lanes() + self._responses(),
             "frame": _frames,
@@ -49,6 +52,23 @@ class KernelOffers:
     def _lanes(self) -> list[str]:
         session = open_session()
         return list(session.lanes) if session is not None else []
+
+    def _detached(self) -> list[str]:
+        session = open_session()
+        if session is None:
+            return []
+        return [name for name, lane in session.lanes.items() if lane.recovery is not None]
+
+    def _undecided(self) -> list[str]:
+        session = open_session()
+        return [] if session is None else undecided_keys(session)
+
+    def _choices(self, given: list[str]) -> list[str]:
+        session = open_session()
+        lane = None if session is None else session.lanes.get(given[0] if given else "")
+        offer = None if lane is None else lane.recovery
+        words = ["continue", "rebuild", "leave"]
+        return words if offer is None else [choice.word for choice in offer.choices]
 
     def _models(self) -> list[str]:
         session = open_session()

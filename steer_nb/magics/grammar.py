@@ -12,7 +12,9 @@ from typing import Literal
 __all__ = ["CELL", "COMMANDS", "Argument", "Command", "Kind", "Option"]
 
 Kind = Literal[
+    "choice",
     "columns",
+    "detached",
     "directory",
     "flag",
     "frame",
@@ -28,6 +30,7 @@ Kind = Literal[
     "scenario",
     "text",
     "tools",
+    "undecided",
     "url",
     "values",
     "word",
@@ -165,6 +168,7 @@ class Command:
 
 
 _LANE = Argument("LANE", "name of an open lane", "lane")
+_KEY = Argument("KEY", "a message to decide on: steer-2, create-5, or a steer's id", "undecided")
 _ONE_OR_ALL = Argument("LANE", "name of an open lane; without it, all of them", "lane", False)
 
 CELL = Command(
@@ -284,6 +288,55 @@ COMMANDS: dict[str, Command] = {
             "trace.frames.events, trace.frames.steers and so on.",
         ),
         Command(
+            "recover",
+            "put a session together again from its journal, after its kernel is gone",
+            "steer_nb.recover(path=None, name=None, tools=())",
+            (
+                Argument(
+                    "PATH",
+                    "a journal, or a folder of them: then the newest; without it, .steer",
+                    "path",
+                    required=False,
+                ),
+            ),
+            (
+                Option("--name", "name of the session; its old one by default", "name", "N"),
+                Option("--tools", "the functions its lanes had", "tools", "A,B", many=True),
+            ),
+            example="%steer recover --tools get_weather",
+            note="Nothing is sent by itself: each lane shows how it can go on.",
+        ),
+        Command(
+            "resume",
+            "say how a lane goes on after its connection was lost",
+            "lane.recover(choice=None)",
+            (
+                Argument("LANE", "a lane that lost its connection", "detached"),
+                Argument(
+                    "CHOICE",
+                    "continue, rebuild or leave; without it, the first that is offered",
+                    "choice",
+                    required=False,
+                ),
+            ),
+            example="%steer resume planner continue",
+        ),
+        Command(
+            "again",
+            "send a message once more whose outcome is unknown, or that failed",
+            "steer.send_again(), response.send_again()",
+            (_KEY,),
+            example="%steer again steer-2",
+            note="A steer goes into what its lane is writing now, or is the lane's next turn.",
+        ),
+        Command(
+            "drop",
+            "do without a message whose outcome is unknown, or that failed",
+            "steer.drop(), response.drop()",
+            (_KEY,),
+            example="%steer drop steer-2",
+        ),
+        Command(
             "nest",
             "allow asyncio.run() inside cells, for code pasted from a guide",
             "steer_nb.allow_nested_loops()",
@@ -291,8 +344,8 @@ COMMANDS: dict[str, Command] = {
         ),
         Command(
             "close",
-            "close a lane; without one, the session",
-            "lane.close(), session.close()",
+            "close a lane, or the session; says what was in flight",
+            "lane.in_flight, lane.close(), session.in_flight, session.close()",
             (Argument("LANE", "name of an open lane", "lane", required=False),),
             example="%steer close",
         ),

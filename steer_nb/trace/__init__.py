@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steer_nb.trace.entries import PROBLEM_KINDS, SCHEMA, Entry, Header, Problem
-from steer_nb.trace.journal import Journal, journal_path
+from steer_nb.trace.journal import Journal, journal_path, newest_journal
 from steer_nb.trace.log import Trace
 from steer_nb.trace.readers import load
 
@@ -17,4 +17,5 @@ __all__ = [
     "Trace",
     "journal_path",
     "load",
+    "newest_journal",
 ]

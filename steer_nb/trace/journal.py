@@ -22,12 +22,15 @@ from steer_nb.errors import TraceError
 if TYPE_CHECKING:
     from os import PathLike
 
+    from filelock import BaseFileLock
+
     from steer_nb.trace.entries import Entry, Header
     from steer_nb.trace.log import Trace
 
-__all__ = ["Journal", "journal_path", "write_trace"]
+__all__ = ["Journal", "journal_path", "newest_journal", "write_trace"]
 
 _encoder = msgspec.json.Encoder()
+_FLAGS = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def journal_path(
@@ -71,15 +74,14 @@ class Journal:
     """
 
     def __init__(self, path: str | PathLike[str], header: Header) -> None:
-        self.path = Path(path)
-        self._waiting: list[Entry] = []
-        self._bytes = bytearray(_encoder.encode(header) + b"\n")
-        self._file = -1
+        self._prepare(path)
+        self._bytes += _encoder.encode(header) + b"\n"
         try:
             _private_directory(self.path.parent)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            self._file = os.open(self.path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
+            self._lock_file()
+            self._file = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
+            self._unlock()
             msg = (
                 f"The journal {self.path} cannot be made ({error.strerror}). Choose another "
                 "directory with journal=..., or go without one with journal=False."
@@ -87,6 +89,63 @@ class Journal:
             raise TraceError(msg, path=str(self.path)) from error
         self.sync()
         _sync_directory(self.path.parent)
+
+    def _prepare(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self.torn = b""
+        """What was cut off a journal that was taken up again: the half of a last line."""
+        self._waiting: list[Entry] = []
+        self._bytes = bytearray()
+        self._file = -1
+        self._lock: BaseFileLock | None = None
+
+    @classmethod
+    def take_up(cls, path: str | PathLike[str]) -> Journal:
+        """Go on with a journal that its process left: what comes is written behind what is there.
+
+        A torn last line, as a power cut leaves it, is cut off and kept as `torn`.
+
+        Raises
+        ------
+        TraceError
+            If there is no such file, or a living process still writes it.
+        """
+        journal = cls.__new__(cls)
+        journal._prepare(path)
+        try:
+            journal._lock_file()
+            journal._file = os.open(journal.path, _FLAGS | os.O_APPEND)
+            content = journal.path.read_bytes()
+            whole = content.rfind(b"\n") + 1
+            journal.torn = content[whole:]
+            if journal.torn:
+                os.truncate(journal.path, whole)
+        except OSError as error:
+            journal._unlock()
+            msg = f"The journal {journal.path} cannot be taken up ({error.strerror})."
+            raise TraceError(msg, path=str(journal.path)) from error
+        return journal
+
+    def _lock_file(self) -> None:
+        # Two kernels that write one journal would mix up two sessions. The lock goes with the
+        # process that holds it, however that ends.
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(f"{self.path}.lock", timeout=0, thread_local=False, mode=0o600)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            msg = (
+                f"The journal {self.path} is being written by another process: that session is "
+                "still open there. Close it, or restart that kernel."
+            )
+            raise TraceError(msg, path=str(self.path)) from error
+        self._lock = lock
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     @property
     def closed(self) -> bool:
@@ -138,6 +197,25 @@ class Journal:
         finally:
             os.close(self._file)
             self._file = -1
+            self._unlock()
+
+
+def newest_journal(directory: str | PathLike[str]) -> Path:
+    """The journal in a directory that was written to last.
+
+    Raises
+    ------
+    TraceError
+        If there is none.
+    """
+    found = list(Path(directory).glob("*.jsonl"))
+    if not found:
+        msg = (
+            f"There is no journal in {directory}. Name the file, or the directory, that a session "
+            "wrote its journal to."
+        )
+        raise TraceError(msg, path=str(directory))
+    return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
 
 def write_trace(trace: Trace, path: str | PathLike[str]) -> str:

@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING
 
 from steer_nb.ledger import rules
 from steer_nb.widgets.calls import call_title
+from steer_nb.widgets.decisions import (
+    decisions_html,
+    decisions_plain,
+    line_html,
+    line_plain,
+    to_decide,
+)
 from steer_nb.widgets.style import NO_MATH, STYLE, spin_delay
 from steer_nb.widgets.text import (
     CAP,
@@ -122,6 +129,8 @@ def lane_card(ledger: Ledger, lane: LaneState, now: float, *, cap: int = CAP) ->
         chip,
         lane_meta(lane, now),
         f'<div class="snb-body">{body}</div>',
+        line_html(ledger),
+        decisions_html(to_decide(ledger, lane)),
         need(lane),
         busy=now if working(lane) else None,
     )
@@ -159,7 +168,7 @@ def board(ledger: Ledger, now: float) -> str:  # noqa: ARG001 - drawn like the o
         cells = (
             f'<th scope="row" dir="auto">{esc_strict(clip(lane.name, 256))}</th>',
             f"<td>{chip_html(state)}</td>",
-            f'<td dir="auto">{esc(lane_now(lane))}</td>',
+            f'<td dir="auto">{esc(lane_now(ledger, lane))}</td>',
             f"<td>{esc(steer_counts(lane))}</td>",
             f'<td class="snb-num">{NONE if tokens is None else grouped(tokens)}</td>',
             f'<td class="snb-num">{NONE if since is None else clock(since)}</td>',
@@ -177,7 +186,7 @@ def board(ledger: Ledger, now: float) -> str:  # noqa: ARG001 - drawn like the o
             f'<table class="snb-board" aria-label="All lanes"><thead><tr>{head}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table>"
         )
-    return frame(f'<div class="snb-card">{inner}</div>', "All lanes")
+    return frame(f'<div class="snb-card">{inner}{line_html(ledger)}</div>', "All lanes")
 
 
 def _sorted(ledger: Ledger) -> list[tuple[Chip, LaneState]]:
@@ -196,6 +205,8 @@ def lane_plain(ledger: Ledger, lane: LaneState, now: float) -> str:
         lines.append(plain(text))
     if rules.parent_waiting(lane) is not None and not gone(lane):
         lines.append("%steer pending shows what it waits for")
+    lines += [line for line in [line_plain(ledger)] if line]
+    lines += decisions_plain(to_decide(ledger, lane))
     return "\n".join(lines)
 
 
@@ -225,7 +236,7 @@ def board_plain(ledger: Ledger) -> str:
             (
                 plain(lane.name),
                 str(chip),
-                lane_now(lane),
+                lane_now(ledger, lane),
                 steer_counts(lane),
                 NONE if tokens is None else str(tokens),
                 NONE if since is None else clock(since),
@@ -234,10 +245,11 @@ def board_plain(ledger: Ledger) -> str:
     if len(rows) == 1:
         return "No lane is open yet. %steer open NAME opens one."
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
+    table = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     )
+    return "\n".join(part for part in (table, line_plain(ledger)) if part)
 
 
 def response_card(response: ResponseState, now: float) -> str:

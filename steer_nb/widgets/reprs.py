@@ -48,6 +48,8 @@ def html_for(thing: object) -> str:
 def _session(session: Session) -> str:
     now = session.now()
     state = "closed" if session.closed else "connected"
+    if session.reconnecting:
+        state = "connecting again"
     return _titled(
         f"Session {session.name}: {state}, {session.url}",
         session.read(lambda ledger: render.board(ledger, now)),

@@ -1,4 +1,4 @@
-"""The box below a lane: one line of text and a button that says what it will do with it."""
+"""The box below a lane: one line of text, a button that says what it will do with it, decisions."""
 
 from __future__ import annotations
 
@@ -7,27 +7,35 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as w
 
-from steer_nb.client import Steer
-from steer_nb.errors import SteerError
+from steer_nb.errors import LaneBusy, SteerError
+from steer_nb.widgets.cells import cells
 from steer_nb.widgets.controls import button, control, line, static, styled, view_bundle
+from steer_nb.widgets.decidebox import DecideBox, handle_of, sent_words
 from steer_nb.widgets.painter import NOTHING, Picture
 from steer_nb.widgets.text import clip, esc, plain
 from steer_nb.widgets.ticker import in_background, ticker
 
 if TYPE_CHECKING:
     from steer_nb.client import Lane
+    from steer_nb.widgets.decisions import Decisions, Undecided
 
 __all__ = ["SayBox"]
 
-# The Enter key's message overtakes the text's: the page sends the text when the key is released.
-_ENTER_S: Final = 0.3
+# A page holds typed text back while the kernel is busy, and a click or the Enter key overtakes it:
+# they are acted upon when the rest of the text is there, or after this long without any.
+_SETTLE_S: Final = 0.2
+
+# A steer's text is put back only into a field that is known to be empty: what is being typed while
+# a cell runs may not have reached the kernel yet.
+_QUIET_S: Final = 0.5
+_LOOK_AGAIN_S: Final = 0.3
 
 
 class SayBox:
     """Sends what a person types to a lane: a steer while it writes, else its next turn.
 
-    The text travels when a person leaves the field or presses Enter, not at each key: a page holds
-    text back while the kernel is busy, and a click that came before it would send half a sentence.
+    The text of a steer that failed comes back into the field, where that is empty, and stands
+    beside it otherwise. What is to decide after a lost connection stands above it.
 
     Parameters
     ----------
@@ -42,19 +50,28 @@ class SayBox:
             w.Text,
             f"What to say to {name}",
             wide=True,
-            continuous_update=False,
+            continuous_update=True,  # or each change of the placeholder would empty the field
             placeholder=f"Say something to {name} …",
         )
         self.button = button("Send", f"Send to {name}", css="snb-go")
         self.status = static(css="snb-status")
-        self.widget = styled([line([self.text, self.button]), self.status], css="snb-say")
+        self.decide = DecideBox(lane, self._say)
+        self.widget = styled(
+            [self.decide.widget, line([self.text, self.button]), self.status], css="snb-say"
+        )
         self._pictures: list[Picture] = []
         self._verb = "Send"
+        self._decisions: Decisions | None = None
         self._entered = False
         self._sending = threading.Lock()
-        self.button.on_click(self._clicked)
+        self._failed: dict[str, Undecided] = {}
+        self._tried: set[str] = set()
+        self._held: Undecided | None = None
+        """The failed steer whose text was put back into the field."""
+        self.button.on_click(self._submit_soon)
         self.text.on_msg(self._message)
         self.text.observe(self._typed, names="value")
+        cells.watch()
 
     def show(self) -> Picture:
         """Show it in the running cell, and return where it stands."""
@@ -69,31 +86,87 @@ class SayBox:
         for picture in self._pictures:
             picture.update(NOTHING)
 
-    def refresh(self, verb: str) -> None:
-        """Say what the button would do now: `verb` is Send or Steer. Any thread may call this."""
-        if verb == self._verb:
-            return
-        self._verb = verb
-        self.button.description = verb
-        name = plain(clip(self._lane.name, 60))
-        start = "Steer" if verb == "Steer" else "Say something to"
-        self.text.placeholder = f"{start} {name} …"
+    def refresh(self, verb: str, decisions: Decisions | None = None) -> None:
+        """Say what the button would do now, and what is to decide. Any thread may call this.
 
-    def _clicked(self, _: object) -> None:
-        self._submit()
+        Parameters
+        ----------
+        verb : str
+            Send or Steer.
+        decisions : Decisions, optional
+            What the ledger says is to decide.
+        """
+        if decisions != self._decisions:
+            self._decisions = decisions
+            self.decide.later(self._decide)
+        if verb != self._verb:
+            self._verb = verb
+            self._show_verb()
+            name = plain(clip(self._lane.name, 60))
+            start = "Steer" if verb == "Steer" else "Say something to"
+            self.text.placeholder = f"{start} {name} …"
+
+    def _show_verb(self) -> None:
+        held = self._held
+        unchanged = held is not None and self.text.value == held.text
+        verb = held.verb if held is not None and unchanged and self._verb == "Send" else self._verb
+        if self.button.description != verb:
+            self.button.description = verb
+
+    # -- steers that failed ----------------------------------------------------------------------
+
+    def _decide(self) -> None:
+        """Show what is to decide, and give failed steers back. Runs on the helper thread."""
+        decisions = self._decisions
+        returned = () if decisions is None else decisions.returned
+        undecided = {message.key for message in returned}
+        for message in returned:
+            if message.fresh or message.key in self._failed:
+                self._failed[message.key] = message
+        self._failed = {key: one for key, one in self._failed.items() if key in undecided}
+        if self._held is not None and self._held.key not in undecided:
+            self._held = None  # decided elsewhere; what stands in the field stays
+        waits = self._put_back()
+        beside = [one for one in self._failed.values() if one != self._held]
+        self.decide.show(decisions, tuple(beside))
+        self._show_verb()
+        if waits:
+            ticker.later(("decide", self.decide), _LOOK_AGAIN_S, self._decide)
+
+    def _put_back(self) -> bool:
+        """Put a failed steer's text into the field; True where it may be possible later."""
+        new = [one for one in self._failed.values() if one.whole and one.key not in self._tried]
+        if not new or self._held is not None or self.text.value:
+            self._tried.update(one.key for one in new if self.text.value)
+            return False
+        if not cells.quiet(_QUIET_S):
+            return True
+        message = new[0]
+        self._tried.add(message.key)
+        self._held = message
+        self.text.value = message.text
+        self._say(f"Your steer failed, and is back in the box. {message.why}", "snb-bad")
+        return False
+
+    # -- what a person does ----------------------------------------------------------------------
 
     def _message(self, _: object, content: Any, __: object) -> None:
         if isinstance(content, dict) and content.get("event") == "submit":
-            self._entered = True
-            ticker.later(("enter", self), _ENTER_S, self._enter_again)
+            self._submit_soon()
+
+    def _submit_soon(self, _: object = None) -> None:
+        self._entered = True
+        ticker.later(("enter", self), _SETTLE_S, self._settled)
 
     def _typed(self, _: object) -> None:
         if self._entered:
-            self._entered = False
-            self._submit()
+            self._settled()
+        elif self._held is not None:
+            if not self.text.value:
+                self._held = None  # taken out of the field: from now on it stands beside it
+            self.decide.later(self._decide)
 
-    def _enter_again(self) -> None:
-        # Enter on a text that had been sent to the kernel before: no change follows.
+    def _settled(self) -> None:
         if self._entered:
             self._entered = False
             self._submit()
@@ -107,9 +180,16 @@ class SayBox:
             in_background(lambda: self._send(text), "say")
 
     def _send(self, text: str) -> None:
+        held, self._held = self._held, None
         try:
-            sent = self._lane.send(text)
+            if held is not None and text == held.text:
+                said = sent_words(handle_of(self._lane, held).send_again())
+            else:
+                said = sent_words(self._lane.send(text))
+                if held is not None:
+                    self._let_go(held)
         except SteerError as error:
+            self._held = held
             self._say(str(error), "snb-bad")
         except BaseException:
             self._say("Not sent: something went wrong here; see the kernel's log.", "snb-bad")
@@ -117,11 +197,19 @@ class SayBox:
         else:
             if self.text.value == text:
                 self.text.value = ""
-            steered = isinstance(sent, Steer)
-            self._say("Sent as a steer." if steered else "Sent as the next turn.", "snb-hint")
+            self._say(said, "snb-hint")
         finally:
             self.button.disabled = False
             self._sending.release()
+            self._show_verb()
+
+    def _let_go(self, held: Undecided) -> None:
+        """What a person made of a failed steer's text went out: the old text is not offered."""
+        try:
+            handle_of(self._lane, held).drop()
+        except LaneBusy:
+            self._failed.pop(held.key, None)  # decided elsewhere in the meantime
 
     def _say(self, message: str, css: str) -> None:
-        self.status.value = f'<div class="{css}" role="status">{esc(message)}</div>'
+        html = f'<div class="{css}" role="status" dir="auto">{esc(clip(message, 1000))}</div>'
+        self.status.value = html

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger.state import SteerState
     from steer_nb.trace.entries import Entry
 
-__all__ = ["steer_line", "steer_plain", "steer_trail"]
+__all__ = ["decided", "steer_line", "steer_plain", "steer_trail"]
 
 _TEXT_CAP = 4 * 1024
 
@@ -36,7 +36,7 @@ def steer_line(steer: SteerState) -> str:
         css = "snb-done"
         if number == last and steer.live:
             css = "snb-now"
-        elif number == last and steer.state in ("failed", "unknown"):
+        elif number == last and steer.state in ("failed", "unknown") and steer.decision is None:
             css = "snb-bad"
         drawn.append(f'<span class="{css}">{esc_strict(step)}</span>')
     note = _note(steer)
@@ -76,7 +76,14 @@ def steer_trail(steer: SteerState) -> list[str]:
         trail[-1] += ": " + ": ".join(clip(part, 400) for part in parts if part)
     elif steer.state == "unknown":
         trail.append(_unknown(steer))
+    if steer.decision is not None:
+        trail.append(decided(steer.decision, steer.again_key))
     return trail
+
+
+def decided(decision: str, again_key: str | None) -> str:
+    """What a person said shall become of a message that failed or whose outcome is unknown."""
+    return "dropped" if decision == "dropped" else f"sent again as {again_key or 'another'}"
 
 
 def _step(entry: Entry, word: str) -> str:
@@ -92,9 +99,11 @@ def _pending_reason(steer: SteerState) -> str:
 
 
 def _unknown(steer: SteerState) -> str:
+    why = "the connection was lost"
     if steer.parent is not None and steer.parent.status == "error":
-        return "outcome unknown: the response broke off with an error"
-    return "outcome unknown: the connection was lost"
+        why = "the response broke off with an error"
+    rest = "; send again or drop" if steer.undecided else ""
+    return f"outcome unknown: {why}{rest}"
 
 
 def _note(steer: SteerState) -> str:

@@ -91,6 +91,13 @@ margin:8px 0;white-space:pre-wrap}}
 .steer-nb .snb-need{{padding:8px 12px;border-top:1px solid var(--snb-line)}}
 .steer-nb .snb-need code,.steer-nb .snb-hint code{{font:12.5px var(--snb-mono);
 background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;white-space:nowrap}}
+.steer-nb .snb-need+.snb-need{{border-top-style:dashed}}
+.steer-nb .snb-decide p{{margin:0 0 4px;overflow-wrap:anywhere}}
+.steer-nb .snb-decide p:last-child{{margin-bottom:0}}
+.steer-nb .snb-way{{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline}}
+.steer-nb .snb-way{{font-size:13px}}
+.steer-nb .snb-way b{{font-weight:600;min-width:9ch}}
+.steer-nb .snb-way>span:nth-child(2){{flex:1 1 24em;min-width:0}}
 .steer-nb .snb-hint{{color:var(--snb-soft);font-size:12px}}
 .steer-nb .snb-ok{{color:var(--snb-run);font-size:12px}}.steer-nb .snb-bad{{color:var(--snb-fail);
 font-size:12px}}
@@ -126,7 +133,15 @@ padding:0 12px}}
 .steer-nb.snb-form>.snb-status:has(div){{padding:6px 12px}}
 .steer-nb .snb-foot{{padding:8px 12px;background:var(--snb-bg2);margin:0;flex-wrap:wrap}}
 .steer-nb .snb-foot>.snb-why{{min-width:9em!important}}
-.steer-nb.snb-say{{padding:2px 0}}
+.steer-nb.snb-say{{padding:2px 0;gap:6px}}.steer-nb.snb-say>.snb-row{{margin:0}}
+.steer-nb .snb-decide-box{{border:1px solid var(--snb-line);border-left:3px solid var(--snb-wait);
+border-radius:6px;padding:8px 12px;gap:6px;background:var(--snb-bg);overflow:visible}}
+.steer-nb .snb-decide-box .snb-row{{flex-wrap:wrap;align-items:center}}
+.steer-nb .snb-decide-box .snb-row>.snb-static{{min-width:min(16em,100%)}}
+.steer-nb .snb-decide-box .snb-choice{{min-width:7.5em}}
+.steer-nb .snb-decide-box .snb-row+.snb-message-row,
+.steer-nb .snb-decide-box .snb-message-row+.snb-message-row{{border-top:1px solid var(--snb-line);
+padding-top:6px}}
 .steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{{color:var(--snb-ink);
 background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;

@@ -24,6 +24,7 @@ __all__ = [
     "readable",
     "seconds",
     "short_id",
+    "shortened",
     "size",
     "tail",
 ]
@@ -35,6 +36,7 @@ NONE: Final = "\u2013"
 """Stands where there is nothing to show."""
 
 _MAX_PARAGRAPHS = 300
+_LONG_ID = re.compile(r"\b[a-z]{1,8}_[A-Za-z0-9]{17,}\b")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -249,6 +251,17 @@ def short_id(identifier: str, keep: int = 16) -> str:
     if mark and len(head) <= 8 and len(rest) > 6:
         return f"{head}_{rest[:2]}…{rest[-2:]}"
     return f"{identifier[: keep - 3]}…{identifier[-2:]}"
+
+
+def shortened(text: str) -> str:
+    """A sentence with its long ids shortened.
+
+    Examples
+    --------
+    >>> shortened("resp_7c0123456789abcdef41 ended: completed.")
+    'resp_7c…41 ended: completed.'
+    """
+    return _LONG_ID.sub(lambda found: short_id(found[0]), text)
 
 
 def first_text(values: Iterable[object]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger.state import RequestState
 from steer_nb.widgets.calls import answer_box, call_body, call_head
-from steer_nb.widgets.steers import steer_line
+from steer_nb.widgets.steers import decided, steer_line
 from steer_nb.widgets.text import (
     clip,
     count,
@@ -115,9 +115,15 @@ def _lone_request(request: RequestState) -> str:
     detail = ": ".join(part for part in (request.error_code, request.error_message) if part)
     css = "snb-now" if request.state == "sent" else "snb-bad"
     why = f": {esc(clip(detail, 400))}" if detail else ""
+    if request.undecided:
+        why += "; send again or drop"
+    after = ""
+    if request.decision is not None:
+        css = "snb-done"
+        after = f" → {esc_strict(decided(request.decision, request.again_key))}"
     trail = (
         f'<div class="snb-trail"><span class="snb-done">{when}</span> → '
-        f'<span class="{css}">{word}{why}</span></div>'
+        f'<span class="{css}">{word}{why}</span>{after}</div>'
     )
     return _ask(request, trail)
 

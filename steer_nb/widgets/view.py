@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.ledger import rules
 from steer_nb.ledger.state import LaneState
 from steer_nb.widgets import render
+from steer_nb.widgets.decisions import to_decide
 from steer_nb.widgets.painter import CLOCK_S, NOTHING, Pacer, Picture, repeat_pictures
 from steer_nb.widgets.text import clip, esc, esc_strict
 from steer_nb.widgets.words import working
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from steer_nb.client import Lane, Session
     from steer_nb.ledger import Ledger
+    from steer_nb.widgets.decisions import Decisions
     from steer_nb.widgets.saybox import SayBox
 
 __all__ = ["BoardView", "LaneView", "keep_pictures"]
@@ -42,6 +44,8 @@ class Drawing:
     """Whether nothing more will come."""
     verb: str = ""
     """What a text box below it would do: Send or Steer."""
+    decisions: Decisions | None = None
+    """What is to decide on the lane."""
 
     @property
     def bundle(self) -> dict[str, Any]:
@@ -121,7 +125,7 @@ class _Stage:
         for picture in self.pictures:
             picture.update(bundle)
         if self.box is not None:
-            self.box.refresh(drawing.verb)
+            self.box.refresh(drawing.verb, drawing.decisions)
         if drawing.ended:
             self.stop()
             return None
@@ -212,6 +216,7 @@ class LaneView(_View):
                 runs=working(state),
                 ended=session.closed or state.closed is not None,
                 verb="Steer" if rules.may_steer(state) is None else "Send",
+                decisions=to_decide(ledger, state),
             )
 
         super().__init__(session, ("lane", stream_id), lane.name, draw)
@@ -228,7 +233,7 @@ class LaneView(_View):
             from steer_nb.widgets.saybox import SayBox
 
             stage.box = SayBox(self.lane)
-        stage.box.refresh(drawing.verb)
+        stage.box.refresh(drawing.verb, drawing.decisions)
         stage.below[stage.pictures[-1]] = stage.box.show()
 
     def __repr__(self) -> str:

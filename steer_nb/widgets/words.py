@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Chip",
+    "closed_by_person",
     "elapsed",
     "gone",
     "input_text",
@@ -32,12 +33,15 @@ __all__ = [
     "lane_now",
     "lane_since",
     "lane_tokens",
+    "line_over",
+    "line_trying",
     "moment",
     "open_count",
     "part_tail",
     "required_open",
     "steer_counts",
     "turn_start",
+    "undecided",
     "working",
 ]
 
@@ -96,15 +100,33 @@ def gone(lane: LaneState) -> bool:
     return rules.lane_word(lane) == "detached"
 
 
-def _connection(ledger: Ledger, lane: LaneState) -> ConnectionState | None:
-    """The lane's connection; of one that sent nothing yet, the newest there is."""
-    number = lane.connection or max(ledger.connections, default=0)
-    return ledger.connections.get(number)
+def _newest(ledger: Ledger) -> ConnectionState | None:
+    return ledger.connections.get(max(ledger.connections, default=0))
 
 
-def _ended(ledger: Ledger, lane: LaneState) -> Chip:
-    connection = _connection(ledger, lane)
-    if connection is not None and connection.end_kind == "client":
+def line_trying(ledger: Ledger) -> bool:
+    """Whether the connection was lost and a new one is being tried."""
+    return ledger.reconnecting is not None
+
+
+def line_over(ledger: Ledger) -> bool:
+    """Whether the newest connection is gone and no new one is tried: nothing can be sent."""
+    newest = _newest(ledger)
+    return newest is not None and newest.closed is not None and not line_trying(ledger)
+
+
+def closed_by_person(ledger: Ledger) -> bool:
+    """Whether the session was closed, and not lost."""
+    # An old connection that is replaced in time is closed by the client too, and then tried anew.
+    newest = _newest(ledger)
+    ended_by_us = newest is not None and newest.end_kind == "client"
+    return ended_by_us and ledger.reconnecting is None
+
+
+def _ended(ledger: Ledger) -> Chip:
+    if line_trying(ledger):
+        return _chip("queue", "◔", "connecting again")
+    if closed_by_person(ledger):
         return _chip("closed", "○", "session closed")
     return _chip("fail", "▲", "connection lost")
 
@@ -124,12 +146,11 @@ def lane_chip(ledger: Ledger, lane: LaneState) -> Chip:
     if word == "detached":
         if lane.closed is not None:
             return _chip("closed", "○", "closed")
-        if _undecided(lane):
+        if undecided(lane) and not line_trying(ledger):
             return _chip("fail", "▲", "outcome unknown")
-        return _ended(ledger, lane)
-    connection = _connection(ledger, lane)
-    if connection is not None and connection.closed is not None:
-        return _ended(ledger, lane)  # nothing was lost on it, but nothing can begin either
+        return _ended(ledger)
+    if line_over(ledger) or line_trying(ledger):
+        return _ended(ledger)  # nothing was lost on it, but nothing can begin either
     return _chip("idle", "○", "idle")
 
 
@@ -144,9 +165,18 @@ def _doing(response: ResponseState | None) -> str:
     return f"calls {clip(plain(item.name or item.type.replace('_', ' ')), 40)}"
 
 
-def _undecided(lane: LaneState) -> list[SteerState | RequestState]:
-    steers = [s for response in lane.responses for s in response.steers if s.state == "unknown"]
-    return [*steers, *(r for r in lane.requests if r.state == "unknown")]
+def undecided(lane: LaneState) -> list[SteerState | RequestState]:
+    """Messages whose outcome is unknown, and of which nobody said yet what becomes of them."""
+    steers = [s for response in lane.responses for s in response.steers if s.undecided]
+    return [*steers, *(request for request in lane.requests if request.undecided)]
+
+
+def _counted(things: list[SteerState | RequestState]) -> str:
+    steers = sum(hasattr(thing, "steer_id") for thing in things)
+    what = [count(steers, "steer")] if steers else []
+    if len(things) > steers:
+        what.append(count(len(things) - steers, "request"))
+    return " and ".join(what)
 
 
 def lane_model(lane: LaneState) -> str:
@@ -198,19 +228,20 @@ def lane_since(ledger: Ledger, lane: LaneState) -> float | None:
     return moment(lane.last or lane.opened)
 
 
-def lane_now(lane: LaneState) -> str:
+def lane_now(ledger: Ledger, lane: LaneState) -> str:
     """What to know at a glance, as plain text: the newest words, or what is needed."""
     word = rules.lane_word(lane)
     if word == "waiting_input":
         return count(required_open(lane), "answer")
     if word == "detached" and lane.closed is None:
-        unknown = _undecided(lane)
-        steers = sum(hasattr(thing, "steer_id") for thing in unknown)
-        what = [count(steers, "steer")] if steers else []
-        if len(unknown) > steers:
-            what.append(count(len(unknown) - steers, "request"))
-        # Where nothing is to be decided, the state says it all.
-        return f"connection lost; {' and '.join(what)} to decide on" if what else ""
+        if line_trying(ledger):
+            trying = ledger.reconnecting
+            return "" if trying is None else f"attempt {trying.attempt} of {trying.attempts}"
+        what = _counted(undecided(lane))
+        if what:
+            return f"connection lost; {what} to decide on"
+        # Where nothing can be done, the state says it all.
+        return "" if line_over(ledger) else "to decide: continue, rebuild or leave"
     if word == "failed":
         tip = lane.tip
         code = first_text([lane.error_code, tip.error_code if tip is not None else None])
@@ -218,7 +249,8 @@ def lane_now(lane: LaneState) -> str:
         return plain(clip(": ".join(part for part in (code, message) if part), 80))
     if word == "running" and lane.current is not None:
         return _newest_words(lane.current)
-    return ""
+    what = "" if line_over(ledger) or lane.closed is not None else _counted(undecided(lane))
+    return f"{what} to decide on" if what else ""
 
 
 def _newest_words(response: ResponseState) -> str:

@@ -11,7 +11,7 @@ from steer_nb.wire.events import decode
 from steer_nb.wire.filling import fill_stub
 from steer_nb.wire.jsonio import check_value, encode
 from steer_nb.wire.lanes import check_stream_id
-from steer_nb.wire.limits import MAX_IN_FLIGHT, MAX_STREAM_IDS
+from steer_nb.wire.limits import CONNECTION_SECONDS, MAX_IN_FLIGHT, MAX_STREAM_IDS
 from steer_nb.wire.requests import CREATE_FIELDS, response_create, response_steer
 from steer_nb.wire.steer_events import (
     ResponseSteerAcceptedEvent,
@@ -25,6 +25,7 @@ from steer_nb.wire.stubs import stub_for, stub_key
 
 __all__ = [
     "CANCELLED",
+    "CONNECTION_SECONDS",
     "CREATE_FIELDS",
     "FAMILIES",
     "FAMILY",

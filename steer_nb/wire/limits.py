@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = [
     "CALL_ID_LIMIT",
+    "CONNECTION_SECONDS",
     "FILE_DATA_LIMIT",
     "IMAGE_URL_LIMIT",
     "MAX_IN_FLIGHT",
@@ -30,3 +31,5 @@ MAX_STREAM_IDS: Final = 32
 """Distinct lane names over the life of a connection; the default lane is not counted."""
 MAX_IN_FLIGHT: Final = 16
 """Responses in flight on a connection. More are no error: they wait in the service's queue."""
+CONNECTION_SECONDS: Final = 3600
+"""Age at which the service ends a connection."""

@@ -26,7 +26,7 @@ def stage():
 @pytest.fixture
 def session(stage):
     """A session with the stage, and a journal that the stage can look into."""
-    session = connect(stage.base_url, quiet=True)
+    session = connect(stage.base_url, quiet=True, reconnect=False)
     stage.journal = session.journal_path
     yield session
     session.close()
@@ -40,7 +40,9 @@ def simulate():
     def start(scenario, *, journal=False, tools=(), name="default", **options):
         options.setdefault("speed", 0)
         simulator = Simulator(scenario, **options).start()
-        session = connect(simulator.base_url, journal=journal, tools=tools, name=name, quiet=True)
+        session = connect(
+            simulator.base_url, journal=journal, tools=tools, name=name, quiet=True, reconnect=False
+        )
         running.append((session, simulator))
         return session, simulator
 

@@ -143,7 +143,7 @@ def test_a_server_that_does_not_answer_a_close_does_not_hang(stage, session, mon
 
 def test_events_that_come_while_it_closes_are_kept(stage):
     with Simulator("planner", speed=0) as simulator:
-        session = connect(simulator.base_url, quiet=True)
+        session = connect(simulator.base_url, quiet=True, reconnect=False)
         lane = session.lane("a")
         lane.create("x")
         when(session, lambda g: g.responses)
@@ -185,7 +185,7 @@ class Paper:
 
 def on_paper(**options):
     paper = Paper(**options)
-    session = Session("paper", of_url("http://127.0.0.1:1"), paper)
+    session = Session("paper", of_url("http://127.0.0.1:1"), lambda: paper)
     session.open(None)
     return session, paper
 

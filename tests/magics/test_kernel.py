@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+
+from steer_nb import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,3 +104,43 @@ def test_asyncio_run_is_refused_until_asked_for(tmp_path: Path) -> None:
     assert "ipykernel" in text_of(notebook.cells[2])
     assert "42 42" in text_of(notebook.cells[3])
     assert "lane: idle" in text_of(notebook.cells[4])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_killed_kernel_is_recovered_in_the_next_one(tmp_path: Path) -> None:
+    with pytest.raises(DeadKernelError):
+        execute(
+            tmp_path,
+            "%load_ext steer_nb",
+            "def get_weather(city: str) -> str:\n    open('runs', 'a').write('ran ')\n"
+            "    return f'18 C in {city}'",
+            "%steer connect --simulate weather --speed 0",
+            "%steer open trip --tools get_weather",
+            "%%steer trip --wait\nWhat about Lisbon?",
+            "lane = _.lane\nlane.run_tool(lane.required_input[0].key)",
+            "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+        )
+    notebook, error = execute(
+        tmp_path,
+        "%load_ext steer_nb",
+        "def get_weather(city: str) -> str:\n    raise AssertionError('it ran')",
+        "session = %steer recover --tools get_weather",
+        "%steer status",
+        "%steer resume trip rebuild",
+        "%steer send trip Go on.",
+        "%steer wait trip --timeout 20",
+        "%steer close",
+    )
+    assert error is None
+    cells = notebook.cells
+    assert "Recovered session default from .steer" in text_of(cells[2])
+    assert "To decide: lane trip." in text_of(cells[2])
+    assert "18 C in Lisbon" in html_of(cells[2]), "the lane is shown, and goes on"
+    assert "lane trip (%steer resume trip)" in text_of(cells[3])
+    assert "trip: begin a new chain that repeats the conversation" in text_of(cells[4])
+    assert (tmp_path / "runs").read_text() == "ran "
+    (journal,) = (tmp_path / ".steer").glob("*.jsonl")
+    trace = load(journal)
+    again = trace.ledger.lanes["trip"].requests[-1].body["input"]
+    assert again[-2]["output"].startswith("18 C in ")
+    assert again[-1]["content"] == "Go on."

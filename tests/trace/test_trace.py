@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import stat
+import subprocess
 import sys
 import threading
 
@@ -16,7 +17,16 @@ from hypothesis import strategies as st
 
 import steer_nb
 from steer_nb.errors import TraceError
-from steer_nb.trace import SCHEMA, Entry, Header, Journal, Trace, journal_path, load
+from steer_nb.trace import (
+    SCHEMA,
+    Entry,
+    Header,
+    Journal,
+    Trace,
+    journal_path,
+    load,
+    newest_journal,
+)
 from tests.support.traces import TraceBuilder, message
 
 HEADER = Header(steer_nb=SCHEMA, trace_id="a" * 32, started_at=1_700_000_000.25)
@@ -125,9 +135,52 @@ def test_a_directory_of_the_person_gets_no_gitignore(tmp_path):
 
 def test_two_journals_never_share_a_file(tmp_path):
     first = Journal(tmp_path / "j.jsonl", HEADER)
-    with pytest.raises(TraceError, match="cannot be made"):
-        Journal(tmp_path / "j.jsonl", HEADER)
+    for again in (lambda: Journal(first.path, HEADER), lambda: Journal.take_up(first.path)):
+        with pytest.raises(TraceError, match="being written by another"):
+            again()
     first.close()
+    with pytest.raises(TraceError, match="cannot be made"):
+        Journal(first.path, HEADER)
+
+
+def test_a_journal_is_taken_up_where_it_ended(tmp_path):
+    first = Journal(tmp_path / "j.jsonl", HEADER)
+    first.write(Entry(0, 1.0, 0.0, "note", note="session"))
+    first.close()
+    with first.path.open("ab") as file:
+        file.write(b'{"seq":1,"at":2.0,"t":1.')
+    second = Journal.take_up(first.path)
+    assert second.torn == b'{"seq":1,"at":2.0,"t":1.'
+    second.write(Entry(1, 3.0, 2.0, "note", note="recovered"))
+    second.close()
+    trace = load(first.path)
+    assert [e.note for e in trace] == ["session", "recovered"]
+    assert trace.problems == ()
+
+
+def test_a_journal_that_is_not_there_cannot_be_taken_up(tmp_path):
+    with pytest.raises(TraceError, match="cannot be taken up"):
+        Journal.take_up(tmp_path / "none.jsonl")
+    with pytest.raises(TraceError, match="no journal in"):
+        newest_journal(tmp_path)
+
+
+def test_the_lock_of_a_killed_process_is_free(tmp_path):
+    code = (
+        "import os, sys; from steer_nb.trace import Header, Journal; "
+        "j = Journal(sys.argv[1], Header(steer_nb=1, trace_id='c' * 32)); "
+        "print('there', flush=True); sys.stdin.read()"
+    )
+    path = tmp_path / "j.jsonl"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with writer:
+        assert writer.stdout.readline().strip() == b"there"
+        with pytest.raises(TraceError, match="being written by another process"):
+            Journal.take_up(path)
+        writer.kill()
+    Journal.take_up(path).close()
 
 
 def test_sync_reaches_the_disk_before_it_returns(tmp_path, monkeypatch):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 import steer_nb
+from steer_nb.client.io import io_thread
+from steer_nb.client.reconnecting import Reconnect
 from steer_nb.simulator import Simulator
 from steer_nb.widgets.forms import ContinuationForm, pending_forms
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from steer_nb import Lane, Session
 
+SOON = Reconnect(attempts=5, first_s=0.01, longest_s=0.05, rotate_s=None)
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
 
@@ -36,12 +39,26 @@ def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
 
 def waiting(scenario: str, **lane: Any) -> tuple[Session, Lane]:
     session = steer_nb.connect(
-        simulate=Simulator(scenario, speed=0), journal=False, quiet=True, name=scenario
+        simulate=Simulator(scenario, speed=0),
+        journal=False,
+        quiet=True,
+        name=scenario,
+        reconnect=SOON,
     )
     opened = session.lane("planner", **lane)
     opened.create("What about Lisbon?")
     assert opened.wait(10) == "waiting_input"
     return session, opened
+
+
+def cut(session: Session) -> None:
+    """Cut the line without a word, and wait until the next one is there."""
+    number = session.read(lambda ledger: len(ledger.connections))
+    transport: Any = session.core._transport
+    io_thread.call(lambda: transport._connection.transport.abort())
+    session.until(
+        lambda ledger: True if len(ledger.connections) > number else None, 10, lambda: "no socket"
+    )
 
 
 def only(session: Session) -> ContinuationForm:

@@ -93,6 +93,8 @@ class Kernel:
         content = message["content"]
         if message["msg_type"] == "comm_open":
             self.widgets[content["comm_id"]] = dict(content["data"].get("state", {}))
+        elif message["msg_type"] == "comm_close":
+            self.widgets.pop(content["comm_id"], None)
         elif message["msg_type"] == "comm_msg" and content["data"].get("method") == "update":
             self.widgets.setdefault(content["comm_id"], {}).update(content["data"]["state"])
         return message

@@ -24,10 +24,18 @@ class Story:
         self.entries: list[Entry] = []
         self.lane_name = lane
         self.now = 0.0
+        self.connection = 1
         self.note(0.0, "connected", url="ws://127.0.0.1/v1/responses")
 
     def _add(self, kind: str, t: float, **fields: Any) -> Entry:
-        entry = Entry(seq=len(self.entries), at=1.8e9 + t, t=t, kind=kind, connection=1, **fields)  # type: ignore[arg-type]
+        entry = Entry(
+            seq=len(self.entries),
+            at=1.8e9 + t,
+            t=t,
+            kind=kind,
+            connection=self.connection,
+            **fields,
+        )  # type: ignore[arg-type]
         self.entries.append(entry)
         self.ledger.apply(entry)
         self.now = max(self.now, t)
@@ -42,11 +50,13 @@ class Story:
             body.setdefault("stream_id", self.lane_name)
         return self._add("in", t, raw=json.dumps(body))
 
-    def create(self, t: float, text: Any, **fields: Any) -> Entry:
+    def create(self, t: float, text: Any, again: str | None = None, **fields: Any) -> Entry:
         body = {"type": "response.create", "input": text, **fields}
         if self.lane_name is not None:
             body["stream_id"] = self.lane_name
         data = {"key": f"create-{len(self.entries)}", "lane": self.lane_name}
+        if again is not None:
+            data["again"] = again
         return self._add("out", t, raw=json.dumps(body), data=data)
 
     def steer(self, t: float, parent: str, text: Any) -> Entry:
@@ -92,6 +102,10 @@ class Story:
 
     def lost(self, t: float) -> Entry:
         return self.note(t, "closed", code=1006, reason="", by="network")
+
+    def reconnected(self, t: float) -> Entry:
+        self.connection += 1
+        return self.note(t, "connected", url="ws://127.0.0.1/v1/responses")
 
     @property
     def lane(self) -> LaneState:

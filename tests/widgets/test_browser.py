@@ -58,6 +58,78 @@ def test_a_person_watches_steers_and_answers(tmp_path: Path) -> None:
         assert errors == []
 
 
+LOSING = [
+    """
+import steer_nb
+from steer_nb.client.io import io_thread
+from steer_nb.simulator import AwaitSteer, RefuseSteers, Say, Simulator, scenario
+from steer_nb.widgets import LaneView
+@scenario("losing", "Waits when it is told to, and refuses steers when it is told to.")
+def losing(turn):
+    if "refuse" in turn.prompt:
+        yield RefuseSteers("response_already_completed")
+    yield Say(f"I heard: {turn.prompt}")
+    if "wait" in turn.prompt:
+        yield AwaitSteer(8)
+# Long enough for a busy machine to see it.
+soon = steer_nb.Reconnect(first_s=4)
+session = steer_nb.connect(
+    simulate=Simulator(losing, speed=0), journal=False, quiet=True, reconnect=soon)
+lane = session.lane("planner")
+LaneView(session, lane)
+""",
+    "lane.create('Hello.').wait(10); lane.wait(10); lane.create('Please wait.')",
+    """
+async def nowhere(_): pass
+transport = session.core._transport
+transport.send = nowhere
+lane.steer("Keep it <b>short</b>")
+io_thread.call(lambda: transport._connection.transport.abort())
+""",
+    "lane.create('wait and refuse')",
+    "lane.steer('Shorter, please')",
+]
+
+
+@pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
+@pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
+def test_a_person_decides_after_a_lost_connection(tmp_path: Path) -> None:
+    with serve(tmp_path) as address, notebook_page(address, tmp_path, LOSING) as page:
+        run_cell(page, 0)
+        field = page.locator(".snb-say input")
+        field.wait_for(timeout=20_000)
+        # What is being typed stays, whatever becomes of the lane and its connection meanwhile.
+        field.press_sequentially("half a sentence")
+        run_cell(page, 1)
+        card = page.locator(".snb-card").first
+        card.get_by_text("I heard: Please wait.").wait_for(timeout=20_000)
+        run_cell(page, 2)
+        card.get_by_text("connecting again (attempt 1 of 5)").wait_for()
+        box = page.locator(".snb-decide-box")
+        box.get_by_text("How does planner go on?").wait_for()
+        box.get_by_text("“Keep it <b>short</b>”").wait_for()
+        assert field.input_value() == "half a sentence"
+        box.get_by_role("button", name="Continue").dblclick()
+        card.get_by_text("idle").wait_for()
+        box.get_by_role("button", name="Send again").dblclick()
+        card.get_by_text("I heard: Keep it <b>short</b>").wait_for()
+        card.get_by_text("sent again as create-").wait_for()
+        box.wait_for(state="hidden")
+        assert card.get_by_text("I heard: Keep it").count() == 1
+        # A steer that failed waits beside the field until the field is free for the next.
+        run_cell(page, 3)
+        card.get_by_text("I heard: wait and refuse").wait_for()
+        run_cell(page, 4)
+        box.get_by_text("“Shorter, please”").wait_for()
+        assert field.input_value() == "half a sentence"
+        card.get_by_text("idle").wait_for(timeout=20_000)
+        box.get_by_role("button", name="Send as next turn").click()
+        card.get_by_text("I heard: Shorter, please").wait_for()
+        field.press("Enter")
+        card.get_by_text("I heard: half a sentence").wait_for()
+        assert page.evaluate("window.pwned") is None
+
+
 def _watch_and_steer(page: Any) -> None:
     card = page.locator(".snb-card").first
     card.get_by_text("Nothing has been sent on this lane yet.").wait_for()

@@ -10,7 +10,7 @@ import pytest
 
 import steer_nb
 from steer_nb.widgets.forms import ContinuationForm, pending_forms
-from tests.widgets.forming import continuations, only, section, shown, status, until
+from tests.widgets.forming import continuations, cut, only, section, shown, status, until
 
 if TYPE_CHECKING:
     from steer_nb import Lane, Session
@@ -214,16 +214,38 @@ def test_what_was_read_last_is_shown_last(
 
 
 def test_what_was_due_when_the_connection_was_lost_is_said(weather: tuple[Session, Lane]) -> None:
-    session, lane = weather
+    first, _ = weather
+    session = steer_nb.connect(first.simulator.base_url, journal=False, quiet=True, reconnect=False)
+    lane = session.lane("planner")
+    lane.create("What about Lisbon?")
+    lane.wait(10)
     form = only(session)
     lane.fill(lane.required_input[0].key, output="18")
-    assert session.simulator is not None
-    session.simulator.stop()
+    first.simulator.stop()
     until(lambda: form.facts.phase == "closed")
     assert "The connection was lost. What you answered is kept in the trace" in shown(form.widget)
     assert form.reveal.disabled
     assert "an answer was due on planner" in str(pending_forms(session))
     assert "an answer was due" in str(pending_forms(session, "planner"))
+
+
+def test_a_form_outlives_a_lost_connection(weather: tuple[Session, Lane]) -> None:
+    session, lane = weather
+    form = only(session)
+    area = section(form, "function_call_output").area
+    area.value = "18"
+    cut(session)
+    until(lambda: "say first how the lane goes on" in form._why.value)
+    assert form.send.disabled
+    assert only(session) is form
+    area.value = "19"  # what is typed now counts
+    lane.recover("continue")
+    until(lambda: not form.send.disabled)
+    form.send.click()
+    until(lambda: form.facts.phase == "committed")
+    assert len(continuations(session)) == 1
+    lane.wait(10)
+    assert "19" in lane.text
 
 
 def test_what_the_session_refuses_is_said_and_can_be_sent_again(

@@ -324,6 +324,75 @@ def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
     assert "18 °C, dry" in kernel.value("lane.text")
 
 
+LOSE = """
+from steer_nb.client.io import io_thread
+from steer_nb.simulator import AwaitSteer, RefuseSteers, Say, scenario
+@scenario("kept", "Says something, and waits or refuses steers.")
+def kept(turn):
+    if "refuse" in turn.prompt:
+        yield RefuseSteers("response_already_completed")
+    yield Say(turn.prompt)
+    if " " in turn.prompt:
+        yield AwaitSteer(1.0)
+async def nowhere(_): pass
+def cut():
+    transport = session.core._transport
+    transport.send = nowhere
+    lane.steer("Keep it <short>")
+    io_thread.call(lambda: transport._connection.transport.abort())
+"""
+
+
+def test_what_is_to_decide_is_decided_by_clicks(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run(LOSE)
+    kernel.run("start(kept); lane.create('hello').wait(10); lane.wait(10)")
+    cell = kernel.run("LaneView(session, lane)")
+    kernel.run("lane.create('please wait')\nwhile lane.state != 'running': time.sleep(0.01)\ncut()")
+    kernel.until(lambda _: _buttons(kernel) >= {"Continue", "Rebuild", "Leave", "Send again"}, 15)
+    kernel.listen(0.3)
+    assert "Keep it &lt;short&gt;" in last_html(kernel, shown(kernel, cell))
+    again = kernel.widget("ButtonModel", description="Send again")
+    go_on = kernel.widget("ButtonModel", description="Continue")
+    kernel.click(go_on)
+    kernel.click(go_on)
+    kernel.until(lambda _: "Continue from resp_" in json.dumps(kernel.widgets))
+    kernel.listen(0.3)
+    assert len(_decisions(kernel)["children"]) == 1, "only the steer is left"
+    for _ in range(3):
+        kernel.click(again)
+    kernel.until(lambda _: not _decisions(kernel)["children"])
+    assert kernel.value("lane.wait(10)") == "idle"
+    requests = [e for e in kernel.value("session.simulator.account") if e["kind"] == "request"]
+    assert len(requests) == 3
+    assert "sent again as create-" in last_html(kernel, shown(kernel, cell))
+
+
+def test_a_failed_steer_is_back_in_the_box_when_its_cell_has_ended(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start(kept); LaneView(session, lane)")
+    text, button = kernel.widget("TextModel"), kernel.widget("ButtonModel", description="Send")
+    kernel.run(
+        "lane.create('refuse it')\nwhile lane.state != 'running': time.sleep(0.01)\n"
+        "steer = lane.steer('Shorter')\nsteer.wait(10); time.sleep(0.5)"
+    )
+    assert kernel.widgets[text]["value"] == "", "while a cell runs nobody knows what is typed"
+    kernel.until(lambda _: kernel.widgets[text]["value"] == "Shorter")
+    kernel.until(lambda _: kernel.widgets[button]["description"] == "Send as next turn")
+    kernel.click(button)
+    kernel.until(lambda _: kernel.widgets[text]["value"] == "")
+    assert kernel.value("[lane.wait(10), lane.text]") == ["idle", "Shorter"]
+
+
+def _decisions(kernel: Kernel) -> dict[str, Any]:
+    (box,) = (s for s in kernel.widgets.values() if "snb-decide-box" in s.get("_dom_classes", ()))
+    return box
+
+
+def _buttons(kernel: Kernel) -> set[str]:
+    return {str(state.get("description")) for state in kernel.widgets.values()}
+
+
 def test_no_print_and_no_error_came_from_any_callback(kernel: Kernel) -> None:
     for message in kernel.messages:
         if message["msg_type"] == "stream":

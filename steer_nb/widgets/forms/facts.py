@@ -90,7 +90,9 @@ class FormFacts:
         return f"for {short_id(self.parent_id)}{since}"
 
 
-def parents_waiting(ledger: Ledger, lane: str | None = None) -> list[tuple[str | None, str]]:
+def parents_waiting(
+    ledger: Ledger, lane: str | None = None, *, lost: bool = False
+) -> list[tuple[str | None, str]]:
     """Say which responses wait for a person, as (stream_id, response id), oldest first.
 
     Parameters
@@ -99,11 +101,16 @@ def parents_waiting(ledger: Ledger, lane: str | None = None) -> list[tuple[str |
         The session's.
     lane : str, optional
         Only this lane, by its name.
+    lost : bool
+        Whether lanes that lost their connection count too: what they ask for can be answered, and
+        is sent once a person said how they go on.
     """
     found = []
     for state in ledger.lanes.values():
         tip = state.tip
-        if tip is None or not tip.waiting_for or state.closed is not None or state.detached:
+        if tip is None or not tip.waiting_for or state.closed is not None:
+            continue
+        if state.detached and (not lost or tip.is_live):
             continue
         if lane is not None and state.name != lane:
             continue
@@ -149,13 +156,22 @@ def form_facts(ledger: Ledger, parent_id: str, *, ended: bool = False) -> FormFa
         parent_id=parent.id,
         phase=phase,
         note=note,
-        hold=f"{parent.id} is still being written" if parent.is_live else "",
+        hold=_hold(parent),
         asked=tuple(snapshot(stub, lane.name) for stub in parent.required.values()),
         since=moment(parent.ended or parent.last or parent.started),
         queued=len(live),
         version=ledger.version,
         refused=_refused_key(parent),
     )
+
+
+def _hold(parent: ResponseState) -> str:
+    if parent.is_live:
+        return f"{parent.id} is still being written"
+    if parent.lane.detached:
+        name = clip(parent.lane.name, 60)
+        return f"the connection was lost: say first how the lane goes on (%steer resume {name})"
+    return ""
 
 
 def _refused_key(parent: ResponseState) -> str | None:
@@ -173,7 +189,10 @@ def _phase(parent: ResponseState, *, ended: bool, end_kind: str | None) -> tuple
         return "closed", went
     if lane.closed is not None:
         return "closed", "The lane is closed; these answers can no longer be sent."
-    if ended or lane.detached or (lane.connection and lane.connection != parent.connection):
+    if not lane.detached and lane.resume != "continue":
+        # Nobody said that the lane goes on from there on its new connection.
+        ended = ended or bool(lane.connection and lane.connection != parent.connection)
+    if ended:
         what = "session was closed" if end_kind == "client" else "connection was lost"
         kept = "What you answered is kept in the trace; nothing is sent by itself."
         return "closed", f"The {what}. {kept}"

@@ -41,8 +41,9 @@ class NothingPending:
         if too_late:
             names = ", ".join(clip(name, 60) for name in too_late[:8])
             self._text += (
-                f" When the connection ended, an answer was due on {names}: it can no longer be "
-                "sent, and nothing is sent by itself. %steer connect begins anew."
+                f" When the connection ended, an answer was due on {names}: nothing is sent by "
+                "itself, and what you answered is kept. %steer recover takes the session up again "
+                "from its journal."
             )
 
     def __len__(self) -> int:
@@ -152,7 +153,8 @@ def pending_forms(session: Session, lane_name: str | None = None) -> PendingForm
         known = ", ".join(session.lanes) or "none"
         msg = f"Session {session.name} has no lane {lane_name!r}. Its lanes: {known}."
         raise UnknownLane(msg)
-    waiting = session.read(lambda ledger: parents_waiting(ledger, lane_name))
+    over = session.closed
+    waiting = session.read(lambda ledger: parents_waiting(ledger, lane_name, lost=not over))
     forms = tuple(
         _form(session, lanes[stream_id], parent_id)
         for stream_id, parent_id in waiting

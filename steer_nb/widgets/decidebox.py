@@ -1,0 +1,172 @@
+"""The box above a lane's text box, while something is to decide: one button for each way.
+
+A button only hands over to the client, which sees to it that each thing is done once, from how many
+displays ever it is clicked; what the client refuses is said below.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+import ipywidgets as w
+
+from steer_nb.client import Response, Steer
+from steer_nb.errors import SteerError
+from steer_nb.widgets.controls import box, button, line, static
+from steer_nb.widgets.text import clip, esc, plain, shortened
+from steer_nb.widgets.ticker import in_background, ticker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steer_nb.client import Lane
+    from steer_nb.ledger.recovery import Choice
+    from steer_nb.widgets.decisions import Decisions, Undecided
+
+    Say = Callable[[str, str], None]
+
+__all__ = ["DecideBox", "handle_of", "sent_words"]
+
+_SOON_S = 0.05
+
+
+def handle_of(lane: Lane, message: Undecided) -> Steer | Response:
+    """Give the handle of a message that is to be decided on."""
+    kind = Steer if message.what == "steer" else Response
+    return kind(lane.session, message.key)
+
+
+def sent_words(sent: Steer | Response) -> str:
+    """Say as what something went out."""
+    return "Sent as a steer." if isinstance(sent, Steer) else "Sent as the next turn."
+
+
+class DecideBox:
+    """Offers what can be done with a lane that lost its connection, and with unknown messages.
+
+    Parameters
+    ----------
+    lane : Lane
+        The lane.
+    say : callable
+        Shows a sentence below, with a CSS class.
+
+    Attributes
+    ----------
+    widget : ipywidgets.VBox
+        Nothing is seen of it while nothing is to decide.
+    """
+
+    def __init__(self, lane: Lane, say: Say) -> None:
+        self._lane = lane
+        self._say = say
+        self.widget = box(w.VBox, [], css="snb-decide-box")
+        self.widget.layout.display = "none"
+        self._shown: tuple[object, ...] = ()
+        self._rows: dict[object, w.Widget] = {}
+        self._buttons: list[w.Button] = []
+        self._acting = threading.Lock()
+        self._building = threading.Lock()
+
+    def show(self, decisions: Decisions | None, beside: tuple[Undecided, ...] = ()) -> None:
+        """Offer this from now on. Not on the I/O thread.
+
+        Parameters
+        ----------
+        decisions : Decisions or None
+            What the ledger says.
+        beside : tuple of Undecided
+            Steers that failed and whose text is not in the text box.
+        """
+        choices = () if decisions is None else decisions.choices
+        messages = (*(() if decisions is None else decisions.messages), *beside)
+        wanted: tuple[object, ...] = (choices, messages)
+        with self._building:
+            if wanted == self._shown:
+                return
+            self._shown = wanted
+            rows: list[w.Widget] = []
+            if choices:
+                name = f"<bdi>{esc(clip(self._lane.name, 60))}</bdi>"
+                rows.append(self._row(name, partial(static, f"<b>How does {name} go on?</b>")))
+                rows += [
+                    self._row((choice, n), partial(self._choice, choice, first=n == 0))
+                    for n, choice in enumerate(choices)
+                ]
+            rows += [self._row(one, partial(self._message, one)) for one in messages]
+            self.widget.children = tuple(rows)
+            self.widget.layout.display = None if rows else "none"
+
+    def _row(self, key: object, make: Callable[[], w.Widget]) -> w.Widget:
+        # Kept, and never closed: a click that is on its way finds its button, and one that comes
+        # too late is answered by the client's refusal.
+        if key not in self._rows:
+            self._rows[key] = make()
+        return self._rows[key]
+
+    def _choice(self, choice: Choice, *, first: bool) -> w.Widget:
+        says = clip(choice.says, 600)
+        made = self._button(
+            choice.word.capitalize(),
+            plain(says),
+            lambda: self._recover(choice),
+            css="snb-choice snb-go" if first else "snb-choice",
+        )
+        seen = esc(shortened(says))
+        return line([made, static(f'<span dir="auto">{seen}</span>', wide=True)])
+
+    def _message(self, message: Undecided) -> w.Widget:
+        said = (
+            f"<div>{message.what.capitalize()}: <bdi>“{esc(message.shown)}”</bdi></div>"
+            f'<div class="snb-hint" dir="auto">{esc(clip(message.why, 400))}</div>'
+        )
+        short = plain(clip(message.shown, 60))
+        again = self._button(message.verb, f"{message.verb}: {short}", lambda: self._again(message))
+        drop = self._button("Drop", f"Do without: {short}", lambda: self._drop(message))
+        return line([static(said, wide=True), again, drop], css="snb-message-row")
+
+    def _button(self, text: str, name: str, act: Callable[[], str], *, css: str = "") -> w.Button:
+        made = button(text, name, css=css, disabled=self._acting.locked())
+        made.on_click(lambda _: self._clicked(act))
+        self._buttons.append(made)
+        return made
+
+    # -- what a click does ---------------------------------------------------------------------
+
+    def _clicked(self, act: Callable[[], str]) -> None:
+        if self._acting.acquire(blocking=False):
+            self._enable(enabled=False)
+            in_background(lambda: self._act(act), "decide")
+
+    def _act(self, act: Callable[[], str]) -> None:
+        try:
+            self._say(act(), "snb-hint")
+        except SteerError as error:
+            self._say(str(error), "snb-bad")
+        except BaseException:
+            self._say("Not done: something went wrong here; see the kernel's log.", "snb-bad")
+            raise
+        finally:
+            self._acting.release()
+            self._enable(enabled=True)
+
+    def _enable(self, *, enabled: bool) -> None:
+        for made in tuple(self._buttons):
+            made.disabled = not enabled
+
+    def _recover(self, choice: Choice) -> str:
+        self._lane.recover(choice.word)
+        return f"{choice.says[:1].upper()}{choice.says[1:]}."
+
+    def _again(self, message: Undecided) -> str:
+        return sent_words(handle_of(self._lane, message).send_again())
+
+    def _drop(self, message: Undecided) -> str:
+        handle_of(self._lane, message).drop()
+        return f"{message.key} is dropped: it is not sent again."
+
+    def later(self, build: Callable[[], None]) -> None:
+        """Call ``build()`` soon on the helper thread; any thread may ask."""
+        ticker.later(("decide", self), _SOON_S, build)

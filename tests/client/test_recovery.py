@@ -1,0 +1,427 @@
+"""After a lost connection: connect again, say what is true, do nothing that nobody asked for."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from steer_nb import connect, errors
+from steer_nb.client.reconnecting import Reconnect
+from steer_nb.errors import InvalidInput, LaneBusy, NotConnected, NothingToContinue
+from steer_nb.simulator import Simulator
+from tests.support.traces import call, message, response
+
+SOON = Reconnect(attempts=3, first_s=0.01, longest_s=0.02, rotate_s=None)
+
+
+@pytest.fixture
+def session(stage):
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=SOON)
+    yield session
+    session.close()
+
+
+def created(stage, response_id, *, previous=None, lane="a"):
+    stage.send(
+        {
+            "type": "response.created",
+            "stream_id": lane,
+            "response": response(response_id, previous=previous),
+        }
+    )
+
+
+def ended(stage, response_id, output, *, previous=None, lane="a", status="completed"):
+    for index, item in enumerate(output):
+        stage.send(
+            {
+                "type": "response.output_item.done",
+                "stream_id": lane,
+                "output_index": index,
+                "item": item,
+            }
+        )
+    body = response(response_id, previous=previous, status=status, output=output)
+    stage.send({"type": f"response.{status}", "stream_id": lane, "response": body})
+
+
+def lose(stage, session):
+    """Cut the line, and wait until the next one is there."""
+    number = session.read(lambda ledger: len(ledger.connections))
+    stage.drop()
+    session.until(
+        lambda ledger: True if len(ledger.connections) > number else None, 10, lambda: "no socket"
+    )
+
+
+def notes(session, name):
+    return [entry.data for entry in session.trace if entry.note == name]
+
+
+def test_a_lost_line_is_made_anew_and_said(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [message("hi")])
+    lane.wait(10)
+    lose(stage, session)
+    assert not session.closed
+    (trying,) = notes(session, "reconnecting")
+    assert (trying["attempt"], trying["attempts"]) == (1, 3)
+    assert 0.0075 <= trying["delay_s"] <= 0.01
+    assert session.status()["connected"]
+    assert session.status()["to_decide"] == ["lane a"]
+    assert len(session.trace.frames.connections) == 2
+
+
+def test_nothing_is_continued_silently(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [message("hi")])
+    lane.wait(10)
+    lose(stage, session)
+    assert lane.state == "detached"
+    with pytest.raises(LaneBusy, match="continue, rebuild or leave"):
+        lane.create("more")
+    offer = lane.recovery
+    assert [choice.word for choice in offer.choices] == ["continue", "rebuild", "leave"]
+    assert "r1 ended: completed." in offer.truth
+    lane.recover("continue")
+    assert lane.recovery is None
+    lane.create("more")
+    request = stage.expect()
+    assert (request["previous_response_id"], request["input"]) == ("r1", "more")
+
+
+def test_rebuild_repeats_the_conversation_with_every_call_answered(stage, session):
+    lane = session.lane("a", store=False)
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    reasoning = {"type": "reasoning", "id": "rs", "summary": []}
+    ended(stage, "r1", [reasoning, message("hi", 1), call("call_1"), call("call_2")])
+    lane.wait(10)
+    lane.fill("call_1", output="18")
+    lose(stage, session)
+    offer = lane.recovery
+    assert [choice.word for choice in offer.choices] == ["rebuild", "leave"], "it was not stored"
+    assert "It waits for 2 answers; 1 are filled, and saved." in offer.truth
+    says = offer.choices[0].says
+    assert "answered as cancelled: 1" in says
+    assert "without reasoning of r1" in says
+    lane.recover("rebuild")
+    assert lane.state == "idle"
+    lane.create("go on")
+    request = stage.expect()
+    assert "previous_response_id" not in request
+    kinds = [(item["type"], item.get("call_id"), item.get("output")) for item in request["input"]]
+    assert kinds == [
+        ("message", None, None),
+        ("message", None, None),
+        ("function_call", "call_1", None),
+        ("function_call", "call_2", None),
+        ("function_call_output", "call_1", "18"),
+        ("function_call_output", "call_2", "Cancelled by the user; it was not run."),
+        ("message", None, None),
+    ]
+    assert request["input"][-1]["content"] == "go on"
+    # The next turn hangs on the new chain, and repeats nothing.
+    created(stage, "r2")
+    ended(stage, "r2", [message("ok")])
+    lane.wait(10)
+    lane.create("and then")
+    request = stage.expect()
+    assert (request["previous_response_id"], request["input"]) == ("r2", "and then")
+
+
+def test_leave_begins_anew(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [message("hi")])
+    lane.wait(10)
+    lose(stage, session)
+    lane.recover("leave").create("fresh")
+    request = stage.expect()
+    assert "previous_response_id" not in request
+    assert request["input"] == "fresh"
+
+
+def test_what_was_filled_is_sent_after_a_reconnect(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1")])
+    lane.wait(10)
+    lane.fill("call_1", output="18")
+    lose(stage, session)
+    with pytest.raises(LaneBusy, match=r"lost its connection|gone with its connection"):
+        lane.send_continuation()
+    lane.recover("continue")
+    assert lane.state == "waiting_input"
+    lane.send_continuation()
+    request = stage.expect()
+    assert request["previous_response_id"] == "r1"
+    assert request["input"][0]["output"] == "18"
+
+
+def test_an_unknown_steer_is_sent_again_only_by_a_persons_word(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    steer = lane.steer("keep it short")
+    stage.expect()
+    lose(stage, session)
+    assert steer.state == "unknown"
+    assert session.status()["to_decide"] == ["lane a", steer.key]
+    assert any("1 steer has an unknown outcome" in line for line in lane.recovery.truth)
+    lane.recover("leave")
+    again = steer.send_again()
+    request = stage.expect()
+    assert request["type"] == "response.create"
+    assert request["input"] == "keep it short"
+    with pytest.raises(LaneBusy, match=f"already sent again, as {again.key}"):
+        steer.send_again()
+    assert session.status()["to_decide"] == []
+
+
+def test_an_unknown_steer_goes_into_what_is_being_written_now(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    steer = lane.steer("keep it short")
+    stage.expect()
+    lose(stage, session)
+    lane.recover("leave").create("again")
+    stage.expect()
+    created(stage, "r2")
+    session.until(lambda ledger: ledger.responses.get("r2"), 10, lambda: "no r2")
+    steer.send_again()
+    request = stage.expect()
+    assert (request["type"], request["previous_response_id"]) == ("response.steer", "r2")
+
+
+def test_a_dropped_steer_stays_unknown_and_is_decided(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    steer = lane.steer("keep it short")
+    stage.expect()
+    lose(stage, session)
+    steer.drop()
+    assert steer.state == "unknown"
+    with pytest.raises(LaneBusy, match="was dropped"):
+        steer.drop()
+    with pytest.raises(LaneBusy, match="was dropped"):
+        steer.send_again()
+
+
+def test_a_lost_continuation_is_unknown_and_can_go_again_by_word(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1")])
+    lane.wait(10)
+    lane.fill("call_1", output="18")
+    lost = lane.send_continuation()
+    first = stage.expect()
+    lose(stage, session)
+    assert lost.status == "unknown"
+    lane.recover("continue")
+    with pytest.raises(NothingToContinue, match="may have been received"):
+        lane.send_continuation()
+    again = lost.send_again()
+    second = stage.expect()
+    assert second == first
+    created(stage, "r2", previous="r1")
+    ended(stage, "r2", [message("ok")], previous="r1")
+    assert again.wait(10).status == "completed"
+    states = session.read(
+        lambda ledger: [s.state for s in ledger.responses["r1"].required.values()]
+    )
+    assert states == ["confirmed"]
+
+
+def test_a_lost_continuation_can_be_dropped_and_sent_otherwise(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1")])
+    lane.wait(10)
+    lane.fill("call_1", output="18")
+    lost = lane.send_continuation()
+    stage.expect()
+    lose(stage, session)
+    lane.recover("continue")
+    lost.drop()
+    lane.fill("call_1", output="19")
+    lane.send_continuation()
+    assert stage.expect()["input"][0]["output"] == "19"
+
+
+def test_a_request_without_any_event_is_unknown(stage, session):
+    lane = session.lane("a")
+    request = lane.create("hello")
+    stage.expect()
+    lose(stage, session)
+    assert request.status == "unknown"
+    assert "may have been received" in " ".join(lane.recovery.truth)
+    assert [choice.word for choice in lane.recovery.choices] == ["leave"]
+    lane.recover("leave")
+    request.send_again()
+    assert stage.expect()["input"] == "hello"
+
+
+def test_a_response_that_the_service_forgot_leads_to_the_same_offer_once(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [message("hi")])
+    lane.wait(10)
+    second = lane.create("more")
+    stage.expect()
+    error = {
+        "type": "invalid_request_error",
+        "code": "previous_response_not_found",
+        "message": "Previous response with id 'r1' not found.",
+        "param": "previous_response_id",
+    }
+    stage.send({"type": "error", "status": 400, "stream_id": "a", "error": error})
+    assert lane.wait(10) == "detached"
+    offer = lane.recovery
+    assert [choice.word for choice in offer.choices] == ["rebuild", "leave"]
+    assert "no longer has the response" in offer.truth[0]
+    lane.recover()
+    second.send_again()
+    request = stage.expect()
+    assert "previous_response_id" not in request
+    assert [item.get("content", "")[:5] for item in request["input"] if item["role"] == "user"] == [
+        "hello",
+        "more",
+    ]
+
+
+@pytest.mark.parametrize("code", [1000, 1002, 1007, 1008, 1009])
+def test_other_closes_are_not_tried_again(stage, session, code):
+    session.lane("a").create("hello")
+    stage.expect()
+    stage.close(code, "no")
+    session.until(lambda ledger: ledger.connections[1].closed, 10, lambda: "still open")
+    assert not session.reconnecting
+    assert session.closed
+    assert notes(session, "reconnecting") == []
+    if code == 1009:
+        with pytest.raises(NotConnected, match=r"largest message was create-1 with [\d,]+ char"):
+            session.lane("a").create("again")
+
+
+def test_it_gives_up_after_its_attempts_and_says_so():
+    simulator = Simulator("planner", speed=0).start()
+    session = connect(simulator.base_url, quiet=True, journal=False, reconnect=SOON)
+    done = threading.Event()
+    session.subscribe(lambda: done.set() if notes(session, "gave_up") else None)
+    simulator.stop()
+    assert done.wait(10)
+    assert session.closed
+    assert [n["attempt"] for n in notes(session, "reconnecting")] == [1, 2, 3]
+    with pytest.raises(NotConnected, match="could not connect again: Nothing listens"):
+        session.lane("b").create("x")
+    session.close()
+
+
+def test_a_refused_key_is_not_tried_again():
+    patient = Reconnect(attempts=200, first_s=0.02, longest_s=0.05)
+    first = Simulator("planner", speed=0, api_key="right").start()
+    session = connect(first.base_url, api_key="right", quiet=True, journal=False, reconnect=patient)
+    done = threading.Event()
+    session.subscribe(lambda: done.set() if notes(session, "gave_up") else None)
+    first.stop()
+    with Simulator("planner", speed=0, api_key="other", port=first.port):
+        assert done.wait(10)
+        tried = [note["error"] for note in notes(session, "connect_failed")]
+        assert "HTTP 401" in tried[-1]
+        assert not any("HTTP 401" in error for error in tried[:-1])
+        assert session.closed
+    session.close()
+
+
+def test_the_60_minutes_begin_a_new_connection_at_once():
+    with Simulator("planner", speed=0) as simulator:
+        session = connect(simulator.base_url, quiet=True, journal=False, reconnect=SOON)
+        lane = session.lane("a")
+        lane.create("hello").wait(10)
+        lane.wait(10)
+        simulator.advance(3601)
+        session.until(
+            lambda ledger: True if len(ledger.connections) > 1 else None, 10, lambda: "no second"
+        )
+        assert notes(session, "reconnecting")[0]["delay_s"] == 0
+        kinds = session.trace.frames.connections["end_kind"].tolist()
+        assert kinds[0] == "limit"
+        lane.recover("continue").create("more").wait(10)
+        session.close()
+
+
+def test_an_idle_connection_is_rotated_before_the_limit():
+    policy = Reconnect(attempts=3, first_s=0.01, rotate_s=0.05)
+    with Simulator("planner", speed=0) as simulator:
+        session = connect(simulator.base_url, quiet=True, journal=False, reconnect=policy)
+        session.until(
+            lambda ledger: True if len(ledger.connections) > 2 else None, 10, lambda: "no rotation"
+        )
+        closed = notes(session, "closed")[0]
+        assert (closed["by"], closed["reason"]) == ("client", "rotated before the limit")
+        session.close()
+
+
+def test_a_busy_connection_is_not_rotated(stage):
+    policy = Reconnect(rotate_s=0.05)
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=policy)
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    with pytest.raises(errors.WaitTimeout):
+        lane.wait(0.4)
+    assert len(session.trace.frames.connections) == 1
+    ended(stage, "r1", [message("hi")])
+    session.until(
+        lambda ledger: True if len(ledger.connections) > 1 else None, 10, lambda: "no rotation"
+    )
+    session.close()
+
+
+def test_closing_ends_the_attempts(stage):
+    slow = Reconnect(attempts=5, first_s=60)
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=slow)
+    stage.drop()
+    session.until(lambda ledger: ledger.reconnecting, 10, lambda: "nothing tried")
+    with pytest.raises(NotConnected, match="connecting again"):
+        session.lane("a").create("x")
+    session.close()
+    assert session.closed
+
+
+def test_a_word_that_is_not_offered_is_refused(stage, session):
+    lane = session.lane("a")
+    with pytest.raises(LaneBusy, match="needs no recovery"):
+        lane.recover()
+    lane.create("hello")
+    stage.expect()
+    lose(stage, session)
+    with pytest.raises(InvalidInput, match="Offered: 'leave'"):
+        lane.recover("continue")
+    with pytest.raises(InvalidInput, match="below 0"):
+        Reconnect(attempts=-1)

@@ -1,0 +1,274 @@
+"""What a person wants to say and do in one session: for each scenario, and each open question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from steer_nb.simulator import AwaitSteer, CallFunction, Say, Scenario, Think, scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steer_nb.simulator.steps import Step
+    from steer_nb.simulator.turn import Turn as Asked
+
+__all__ = ["PLANS", "LanePlan", "Plan", "Steering", "Turn"]
+
+Moment = Literal["begun", "text", "call"]
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Something said while a response is being written.
+
+    Attributes
+    ----------
+    text : str
+        Unique in its plan.
+    at : {"begun", "text", "call"}
+        Once the response began, once it has text, or once it has made a call. Where that moment
+        has passed unused, it is said as the next turn.
+    """
+
+    text: str
+    at: Moment = "begun"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thing to say once the lane is idle, and what to add meanwhile."""
+
+    text: str
+    steers: tuple[Steering, ...] = ()
+    at_once: bool = False
+    """Said while the response before it is still being written: it waits in the lane."""
+
+
+@dataclass(frozen=True)
+class LanePlan:
+    """One lane."""
+
+    name: str
+    turns: tuple[Turn, ...]
+    tools: Literal["none", "ask", "auto"] = "none"
+    fork_of: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything that is said in it."""
+        return [text for turn in self.turns for text in (turn.text, *(s.text for s in turn.steers))]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A session: its scenario, the simulator's options, and what is done in its lanes.
+
+    Attributes
+    ----------
+    refusals : frozenset of str
+        Codes with which the service refuses requests because the plan wants it to.
+    """
+
+    name: str
+    scenario: str | Scenario
+    lanes: tuple[LanePlan, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+    refusals: frozenset[str] = frozenset()
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether nothing on the wire tells an automatic successor from the response to a request.
+
+        Both continue the same parent, in the order that the documents leave open (5.8 e). The
+        client takes the successor to come first, as nearly everybody does.
+        """
+        return self.options.get("successor_order") == "tail"
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything that is said in it."""
+        return [text for lane in self.lanes for text in lane.texts]
+
+
+def _lane(name: str, *turns: str | Turn, **more: Any) -> LanePlan:
+    made = tuple(Turn(turn) if isinstance(turn, str) else turn for turn in turns)
+    return LanePlan(name, made, **more)
+
+
+def _plan(name: str, scenario: str | Scenario, *lanes: LanePlan, **more: Any) -> Plan:
+    refusals = frozenset(more.pop("refusals", ()))
+    options = {"breath_s": 0.003, **more}
+    return Plan(name, scenario, lanes, options, refusals)
+
+
+@scenario("early", "Calls a function, and then waits for a steer before it ends.")
+def early(turn: Asked) -> Iterator[Step]:
+    """So the steer waits for the result, and the result for the end of the response."""
+    if turn.results:
+        yield Say(f"Told {len(turn.results)} results and {len(turn.steers)} steers.")
+    elif turn.called():
+        yield Say("No more calls.")
+    else:
+        yield Think("I look it up.")
+        yield CallFunction("get_weather", {"city": "Lisbon"})
+        yield AwaitSteer(0.3)
+
+
+_CHEAP = Steering("Keep it cheap, please.")
+_SLOW = Steering("Take more breaks.", "text")
+_ALONE = Steering("One person only.", "text")
+_TRAINS = Steering("Trains, no buses.", "call")
+
+_BASE = (
+    _plan(
+        "planner-steer",
+        "planner",
+        _lane("a", Turn("Plan two days in Lisbon.", (_CHEAP,)), "Thank you so much."),
+    ),
+    _plan(
+        "planner-steers",
+        "planner",
+        _lane("a", Turn("Plan two days in Porto.", (_CHEAP, _SLOW, _ALONE)), "Thank you all."),
+    ),
+    _plan(
+        "planner-lanes",
+        "planner",
+        _lane("a", Turn("Plan a day in Faro.", (_CHEAP,))),
+        _lane("b", Turn("Plan a day in Evora.", (_SLOW,))),
+        _lane("c", "And what about Sintra?", fork_of="a"),
+    ),
+    _plan(
+        "planner-queue",
+        "planner",
+        _lane(
+            "a",
+            Turn("Plan a day in Braga.", (_SLOW,)),
+            Turn("And a day in Guarda.", at_once=True),
+        ),
+    ),
+    _plan(
+        "weather-auto",
+        "weather",
+        _lane("a", "What is the weather in Lisbon?", "And in Porto?", tools="auto"),
+    ),
+    _plan(
+        "weather-ask",
+        "weather",
+        _lane("a", "What is the weather in Faro?", "And in Evora?", tools="ask"),
+    ),
+    _plan(
+        "early",
+        early,
+        _lane(
+            "a",
+            Turn("What is the weather in Braga?", (_TRAINS,)),
+            "That was all, thanks.",
+            tools="auto",
+        ),
+    ),
+    _plan(
+        "weather-lanes",
+        "weather",
+        _lane("a", "What is the weather in Guarda?", tools="auto"),
+        _lane("b", "What is the weather in Beja?", tools="ask"),
+        _lane("c", "What is the weather in Tomar?"),
+    ),
+    _plan("seven", "seven", _lane("a", "Do the audit of everything.", "Thanks for the audit.")),
+    _plan(
+        "seven-steer",
+        "seven",
+        _lane("a", Turn("Do the great audit.", (_TRAINS,)), "Thanks for it."),
+    ),
+    _plan("custom", "custom", _lane("a", "Find hotels in Lisbon.", "Thank you, custom.")),
+    _plan("computer", "computer", _lane("a", "Click on the screen.", "Thank you, computer.")),
+    _plan("shell", "shell", _lane("a", "Run the shell.", "Thank you, shell.")),
+    _plan("patch", "patch", _lane("a", "Change the patch.", "Thank you, patch.")),
+    _plan("tools", "tools", _lane("a", "Find the tools.", "Thank you, tools.")),
+    _plan("approval", "approval", _lane("a", "Delete the event.", "Thank you, approval.")),
+    _plan(
+        "failures",
+        "failures",
+        _lane(
+            "a",
+            "Now server_error please.",
+            "Now max_output_tokens please.",
+            "Now insufficient_quota please.",
+            "Now a refusal please.",
+            "Now credit_balance_exhausted please.",
+            "That is the end.",
+        ),
+        refusals=("insufficient_quota",),
+    ),
+    _plan(
+        "failures-steers",
+        "failures",
+        _lane(
+            "a",
+            Turn("First server_error, please.", (_CHEAP,)),
+            Turn("Then max_output_tokens, please.", (_SLOW,)),
+            Turn("Then successor_creation_failed, please.", (_ALONE,)),
+            "That is really the end.",
+        ),
+        breath_s=0.01,
+    ),
+    _plan(
+        "failures-disconnect",
+        "failures",
+        _lane("a", "First a refusal, please.", "Then disconnect, please.", "Still there?"),
+    ),
+    _plan(
+        "steering-not-supported",
+        "planner",
+        _lane(
+            "a",
+            Turn("Plan a day in Viseu.", (_CHEAP,)),
+            "Thanks, old.",
+            settings={"model": "gpt-5"},
+        ),
+    ),
+    _plan(
+        "not-stored",
+        "weather",
+        _lane(
+            "a",
+            Turn("What is the weather in Leiria?", (_TRAINS,)),
+            "Not stored, thanks.",
+            tools="ask",
+            settings={"store": False},
+        ),
+    ),
+)
+
+_POSITIONS = (
+    ("steer_waiting", "refuse", ("early", "seven-steer")),
+    ("steer_completed", "accept", ("planner-steers", "failures-steers")),
+    ("steer_limited", "fail", ("failures-steers",)),
+    ("steer_failed", "successor", ("failures-steers",)),
+    ("successor_order", "tail", ("planner-queue",)),
+    ("missing_output", "fail", ("early",)),
+    ("wrong_lane", "fork", ("planner-lanes",)),
+    ("unknown_target_sequence", 7, ("planner-steers",)),
+    ("acknowledge", "after_terminal", ("planner-steers", "early", "seven-steer")),
+    ("acknowledge", "after_successor", ("planner-steers", "early", "seven-steer")),
+    ("async_calls", "block", ("seven-steer",)),
+    ("cut_between_calls", True, ("seven-steer",)),
+    ("max_pending_steers", 1, ("planner-steers",)),
+    ("done_event", True, ("weather-ask",)),
+)
+
+
+def _varied() -> list[Plan]:
+    plans = {plan.name: plan for plan in _BASE}
+    made = []
+    for option, value, names in _POSITIONS:
+        for name in names:
+            plan = plans[name]
+            options = {**plan.options, option: value}
+            made.append(replace(plan, name=f"{name}@{option}={value}", options=options))
+    return made
+
+
+PLANS: dict[str, Plan] = {plan.name: plan for plan in (*_BASE, *_varied())}
+"""Every plan by name; ``plan@option=value`` plays one over another answer to an open question."""

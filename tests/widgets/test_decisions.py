@@ -1,0 +1,458 @@
+"""After a lost connection: what a person sees of it, and the buttons that decide."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+import pytest
+
+import steer_nb
+from steer_nb.simulator import AwaitSteer, RefuseSteers, Say, Simulator, scenario
+from steer_nb.trace import Header, Trace, load
+from steer_nb.widgets import LaneView, html_for, render
+from steer_nb.widgets.decisions import to_decide
+from steer_nb.widgets.saybox import SayBox
+from steer_nb.widgets.text import shortened
+from tests.widgets.forming import SOON, cut, everything, shown, until
+from tests.widgets.story import Story, mock_planner
+from tests.widgets.test_hostile import HOSTILE, check
+from tests.widgets.test_render import card, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steer_nb import Lane, Session
+    from steer_nb.simulator import Step, Turn
+
+
+# -- pure ------------------------------------------------------------------------------------------
+
+
+def lost_planner() -> Story:
+    """The lane of the mock, its connection lost and made anew."""
+    story = mock_planner()
+    story.lost(8.0)
+    story.reconnected(9.0)
+    return story
+
+
+def test_attempts_to_connect_again_are_seen_on_card_and_board() -> None:
+    story = mock_planner()
+    story.lost(8.0)
+    story.note(8.1, "reconnecting", attempt=2, attempts=5, delay_s=1.0, reason="<b>no</b> route")
+    for html in (card(story), render.board(story.ledger, 9.0)):
+        text = told(html)
+        assert "◔ connecting again (attempt 2 of 5) <b>no</b> route · next try in 1.00 s" in text
+    assert "attempt 2 of 5" in told(render.board(story.ledger, 9.0))
+    text = render.lane_plain(story.ledger, story.lane, 9.0)
+    assert "◔ connecting again (attempt 2 of 5): <b>no</b> route" in text
+    assert "connecting again (attempt 2 of 5)" in render.board_plain(story.ledger)
+    # Nothing can be done now, so nothing is offered.
+    assert "%steer resume" not in told(card(story))
+    assert not to_decide(story.ledger, story.lane)
+
+
+def test_a_lane_that_sent_nothing_connects_again_too_and_is_idle_then() -> None:
+    story = Story()
+    story.note(0.5, "lane", lane="planner")
+    story.lost(1.0)
+    story.note(1.1, "reconnecting", attempt=1, attempts=5, delay_s=0, reason="gone")
+    assert "◔ connecting again" in told(card(story))
+    story.reconnected(2.0)
+    assert "○ idle" in told(card(story))
+
+
+def test_giving_up_says_why_and_what_to_do() -> None:
+    story = mock_planner()
+    story.lost(8.0)
+    story.note(8.1, "reconnecting", attempt=5, attempts=5, delay_s=1.0, reason="x")
+    story.note(9.0, "gave_up", reason="Nothing listens at ws://127.0.0.1:1")
+    text = told(card(story))
+    assert "▲ gave up connecting again Nothing listens at ws://127.0.0.1:1" in text
+    assert "%steer recover takes it up from its journal" in text
+    assert "%steer resume" not in text
+    assert "resp_2 was being written" in text
+    assert "gave up" in told(render.board(story.ledger, 9.0))
+    assert "gave up" in render.lane_plain(story.ledger, story.lane, 9.0)
+
+
+def test_a_detached_lane_says_what_is_true_and_what_to_type() -> None:
+    story = lost_planner()
+    text = told(card(story))
+    assert "resp_2 was being written; what came is kept, and whether it ended is unknown." in text
+    assert "%steer resume planner continue" in text
+    assert "continue from resp_1, which the service has stored" in text
+    assert "%steer resume planner rebuild" in text
+    assert "%steer resume planner leave" in text
+    assert 'In Python: lane.recover("continue")' in text
+    key = next(s.key for s in story.ledger.steers.values() if s.undecided)
+    assert "“We are two adults and a child” · outcome unknown: send again or drop" in text
+    assert f"%steer again {key}" in text
+    assert f"%steer drop {key}" in text
+    assert "outcome unknown: the connection was lost; send again or drop" in text
+    lines = render.lane_plain(story.ledger, story.lane, 9.0)
+    assert "%steer resume planner continue: continue from resp_1" in lines
+    assert f"%steer again {key}, or %steer drop {key}" in lines
+
+
+def test_a_lane_without_unknown_messages_asks_only_how_it_goes_on() -> None:
+    story = Story()
+    story.create(0.1, "x")
+    story.created(0.2, "resp_1")
+    story.ended(0.3, "resp_1")
+    story.lost(1.0)
+    story.reconnected(2.0)
+    assert "to decide: continue, rebuild or leave" in told(render.board(story.ledger, 3.0))
+    assert "▲ connection lost" in told(card(story))
+    story.note(3.0, "lane_recovered", lane="planner", choice="continue", base="resp_1")
+    assert "○ idle" in told(card(story))
+    assert "%steer resume" not in told(card(story))
+
+
+def test_what_was_decided_is_said_and_offered_no_more() -> None:
+    story = lost_planner()
+    request = story.create(9.5, "next").data["key"]
+    story.lost(10.0)
+    story.reconnected(11.0)
+    key = next(s.key for s in story.ledger.steers.values() if s.undecided)
+    assert len(to_decide(story.ledger, story.lane).messages) == 2
+    story.note(11.5, "dropped", key=key)
+    story.note(11.6, "dropped", key=request)
+    text = told(card(story))
+    assert "outcome unknown: the connection was lost → dropped" in text
+    assert text.count("→ dropped") == 2
+    assert "send again or drop" not in text
+    assert "▲ connection lost" in text
+
+
+def test_what_was_sent_again_names_the_new_message() -> None:
+    story = lost_planner()
+    key = next(s.key for s in story.ledger.steers.values() if s.undecided)
+    again = story.create(9.5, "We are two adults and a child", again=key).data["key"]
+    text = told(card(story))
+    assert f"outcome unknown: the connection was lost → sent again as {again}" in text
+    assert to_decide(story.ledger, story.lane).messages == ()
+
+
+def test_an_idle_lane_still_tells_what_is_to_decide() -> None:
+    story = lost_planner()
+    story.note(9.5, "lane_recovered", lane="planner", choice="leave", base=None)
+    assert "1 steer to decide on" in told(render.board(story.ledger, 10.0))
+    assert "%steer again" in told(card(story))
+    assert "%steer resume" not in told(card(story))
+
+
+def test_a_lost_continuation_is_counted_by_its_answers() -> None:
+    story = Story()
+    story.create(0.1, "x")
+    story.created(0.2, "resp_1")
+    call = {"type": "function_call", "id": "fc", "call_id": "c1", "name": "f", "arguments": "{}"}
+    story.item(0.3, 0, call, done=0.3)
+    story.ended(0.4, "resp_1", output=[call])
+    answer = {"type": "function_call_output", "call_id": "c1", "output": "18"}
+    story.create(0.5, [answer], previous_response_id="resp_1")
+    story.lost(1.0)
+    story.reconnected(2.0)
+    (message,) = to_decide(story.ledger, story.lane).messages
+    assert (message.what, message.text) == ("continuation", "[1 answer]")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_text_here_too(name: str) -> None:
+    text = HOSTILE[name]
+    story = Story()
+    story.create(0.1, text)
+    story.created(0.2, "resp_1")
+    story.steer(0.3, "resp_1", text)
+    story.lost(1.0)
+    story.note(1.1, "reconnecting", attempt=1, attempts=5, delay_s=0.5, reason=text)
+    check(card(story))
+    check(render.board(story.ledger, 2.0))
+    story.note(1.2, "gave_up", reason=text)
+    check(card(story))
+    story.reconnected(2.0)
+    check(card(story))
+    assert to_decide(story.ledger, story.lane).messages
+
+
+def test_a_loaded_trace_shows_the_same(tmp_path: Any) -> None:
+    story = lost_planner()
+    trace = Trace(Header(steer_nb=1, trace_id="t" * 32, started_at=1.8e9), story.entries)
+    path = trace.save(tmp_path / "run.jsonl")
+    ledger = load(path).ledger
+    lane = ledger.lanes["planner"]
+    assert told(render.lane_card(ledger, lane, story.now)) == told(card(story))
+
+
+def test_a_failed_steer_is_given_back_until_it_is_decided() -> None:
+    story = mock_planner()
+    about = {"id": "steer_2", "previous_response_id": "resp_2", "input": "x"}
+    error = {"type": "e", "code": "response_already_completed", "message": "Too late."}
+    story.event(7.5, "response.steer.failed", steer=about, error=error)
+    (back,) = to_decide(story.ledger, story.lane).returned
+    assert (back.text, back.verb) == ("We are two adults and a child", "Send as next turn")
+    assert back.why == "response_already_completed: Too late."
+    assert back.fresh
+    assert back.whole
+    assert not to_decide(story.ledger, story.lane), "nothing has to be decided"
+    story.create(8.0, "something else")
+    (back,) = to_decide(story.ledger, story.lane).returned
+    assert not back.fresh
+    story.note(8.5, "dropped", key=back.key)
+    assert to_decide(story.ledger, story.lane).returned == ()
+    assert "Too late. → dropped" in told(card(story))
+
+
+# -- the buttons -----------------------------------------------------------------------------------
+
+
+@scenario("patient-box", "Waits for a steer when it is told to wait, and repeats what it was told.")
+def patient(turn: Turn) -> Iterator[Step]:
+    if turn.steers:
+        yield Say(f"Steered: {turn.steers[-1]}")
+        return
+    if turn.prompt.startswith("refuse "):
+        yield RefuseSteers(turn.prompt.removeprefix("refuse "))
+        yield Say("First.")
+        yield AwaitSteer(1)
+        return
+    yield Say(turn.prompt)
+    if "wait" in turn.prompt:
+        yield AwaitSteer(20)
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with steer_nb.connect(
+        simulate=Simulator(patient, speed=0), journal=False, quiet=True, reconnect=SOON
+    ) as made:
+        yield made
+
+
+class Shown:
+    """A text box that follows its lane, as a view makes it do."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+        self.box = SayBox(lane)
+        self._unsubscribe = lane.session.subscribe(self._look)
+        lane.session.read(lambda _: self._look())
+
+    def _look(self) -> None:
+        view = LaneView(self.lane.session, self.lane)._stage.drawing()
+        self.box.refresh(view.verb, view.decisions)
+
+    @property
+    def decide(self) -> w.Widget:
+        return self.box.decide.widget
+
+    def buttons(self) -> dict[str, w.Button]:
+        return {b.description: b for b in everything(self.decide) if isinstance(b, w.Button)}
+
+    def click(self, name: str) -> None:
+        until(lambda: name in self.buttons())
+        self.buttons()[name].click()
+
+    @property
+    def status(self) -> str:
+        return str(self.box.status.value)
+
+
+def broken_off(session: Session) -> tuple[Lane, Shown]:
+    """A lane whose response and steer were cut."""
+    lane = session.lane("planner")
+    lane.create("Hello.").wait(10)
+    lane.wait(10)
+    shown = Shown(lane)
+    lane.create("Please wait.")
+    until(lambda: lane.state == "running")
+    return lane, shown
+
+
+def test_the_box_appears_with_each_choice_and_vanishes(session: Session) -> None:
+    lane, box = broken_off(session)
+    assert box.decide.layout.display == "none"
+    cut(session)
+    until(lambda: len(box.buttons()) == 3)
+    assert box.decide.layout.display is None
+    assert list(box.buttons()) == ["Continue", "Rebuild", "Leave"]
+    offer = lane.recovery
+    for choice in offer.choices:
+        assert box.buttons()[choice.word.capitalize()].tooltip == choice.says
+        assert shortened(choice.says) in shown(box.decide)
+    box.click("Continue")
+    until(lambda: lane.recovery is None)
+    until(lambda: box.decide.layout.display == "none")
+    until(lambda: "Continue from resp_" in box.status)
+    until(lambda: not box.box.button.disabled)
+    assert lane.create("More.").wait(10).status == "completed"
+
+
+def test_many_clicks_in_many_displays_are_one_action(session: Session) -> None:
+    lane, box = broken_off(session)
+    other = Shown(lane)
+    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    lane.steer("Keep <it> short & sweet")
+    cut(session)
+    for one in (box, other):
+        until(lambda one=one: "Send again" in one.buttons())
+        assert "Keep &lt;it&gt; short &amp; sweet" in shown(one.decide)
+    box.click("Leave")
+    until(lambda: "Leave" not in box.buttons())
+    until(lambda: "Leave" not in other.buttons())
+    # As fast as a person clicks, in two displays at once.
+    clicks = [one.buttons()["Send again"].click for one in (box, other, box)]
+    threads = [threading.Thread(target=click) for click in clicks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    until(lambda: not box.buttons() and not other.buttons())
+    lane.wait(10)
+    assert sent(session).count("Keep <it> short & sweet") == 2, "the lost one, and one more"
+    until(lambda: any("was already sent again" in one.status for one in (box, other)))
+
+
+def test_an_unknown_message_is_dropped(session: Session) -> None:
+    lane, box = broken_off(session)
+    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    steer = lane.steer("Never mind")
+    cut(session)
+    box.click("Drop")
+    until(lambda: "Drop" not in box.buttons())
+    until(lambda: "is dropped: it is not sent again." in box.status)
+    assert session.status()["to_decide"] == ["lane planner"]
+    assert "→ dropped" in html_for(steer) or "dropped" in html_for(steer)
+
+
+def test_what_the_client_refuses_is_said_kindly(session: Session) -> None:
+    lane, box = broken_off(session)
+    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    lane.steer("Never mind")
+    cut(session)
+    box.click("Send again")  # before it is said how the lane goes on
+    until(lambda: "Say how it goes on" in box.status or "goes on" in box.status)
+    assert "snb-bad" in box.status
+    until(lambda: not box.buttons()["Send again"].disabled)
+
+
+async def _nowhere(_: str) -> None:
+    """A socket whose other end is gone, and does not say so."""
+
+
+def sent(session: Session) -> list[Any]:
+    return [
+        json.loads(entry.raw).get("input")
+        for entry in session.trace
+        if entry.kind == "out" and entry.raw
+    ]
+
+
+# -- steers that failed ----------------------------------------------------------------------------
+
+
+def refused(session: Session, code: str = "response_already_completed") -> tuple[Lane, Shown]:
+    """A lane whose response is being written and takes no steers."""
+    lane = session.lane("planner")
+    shown = Shown(lane)
+    lane.create(f"refuse {code}")
+    until(lambda: lane.state == "running" and lane.text)
+    return lane, shown
+
+
+def test_a_failed_steers_text_is_back_in_the_empty_box(session: Session) -> None:
+    lane, box = refused(session)
+    steer = lane.steer("Keep it <short>")
+    until(lambda: box.box.text.value == "Keep it <short>")
+    assert "Your steer failed, and is back in the box. response_already_completed" in box.status
+    assert box.box.button.description == "Steer"
+    assert not box.buttons(), "it stands in the field, and not beside it"
+    go(session)
+    until(lambda: box.box.button.description == "Send as next turn")
+    box.box.button.click()
+    until(lambda: lane.text == "Keep it <short>")
+    until(lambda: box.box.text.value == "")
+    assert "Sent as the next turn." in box.status
+    until(lambda: box.box.button.description == "Send")
+    decision = session.read(lambda ledger: ledger.steers[steer.key].decision)
+    assert decision == "sent_again"
+
+
+def test_other_failures_are_sent_again(session: Session) -> None:
+    lane, box = refused(session, "too_many_pending_steers")
+    lane.steer("Keep it short")
+    until(lambda: box.box.text.value)
+    go(session)
+    until(lambda: box.box.button.description == "Send again")
+
+
+def test_what_is_being_typed_is_never_overwritten(session: Session) -> None:
+    lane, box = refused(session)
+    box.box.text.value = "half a sen"
+    lane.steer("Keep it short")
+    until(lambda: "Send as next turn" in box.buttons())
+    assert box.box.text.value == "half a sen"
+    assert "“Keep it short”" in shown(box.decide)
+    assert "response_already_completed" in shown(box.decide)
+    go(session)
+    box.click("Send as next turn")
+    until(lambda: lane.text == "Keep it short")
+    until(lambda: not box.buttons())
+    assert box.box.text.value == "half a sen"
+
+
+def test_a_text_that_was_changed_goes_out_changed_and_once(session: Session) -> None:
+    lane, box = refused(session)
+    steer = lane.steer("Keep it short")
+    until(lambda: box.box.text.value)
+    go(session)
+    box.box.text.value = "Keep it shorter"
+    assert until(lambda: box.box.button.description == "Send")
+    box.box.button.click()
+    until(lambda: lane.text == "Keep it shorter")
+    until(lambda: not box.box.button.disabled and not box.box.text.value)
+    assert not box.buttons()
+    assert session.read(lambda ledger: ledger.steers[steer.key].decision) == "dropped"
+    assert sent(session).count("Keep it short") == 1
+
+
+def test_a_text_that_was_taken_out_stands_beside_and_can_be_dropped(session: Session) -> None:
+    lane, box = refused(session)
+    lane.steer("Keep it short")
+    until(lambda: box.box.text.value)
+    box.box.text.value = ""
+    box.click("Drop")
+    until(lambda: not box.buttons())
+    assert box.box.text.value == ""
+
+
+@pytest.mark.parametrize("value", ["two\nlines", [{"role": "user", "content": "a message"}]])
+def test_what_the_field_cannot_hold_stands_beside_it(session: Session, value: Any) -> None:
+    lane, box = refused(session)
+    lane.steer(value)
+    until(lambda: "Send as next turn" in box.buttons())
+    assert box.box.text.value == ""
+
+
+def test_a_box_that_is_shown_later_gives_back_only_what_nothing_followed(session: Session) -> None:
+    lane, _ = refused(session)
+    steer = lane.steer("Keep it short")
+    until(lambda: steer.state == "failed")
+    go(session)
+    assert Shown(lane)
+    later = Shown(lane)
+    until(lambda: later.box.text.value == "Keep it short")
+    lane.create("Something else.").wait(10)
+    assert lane.wait(10) == "idle"
+    latest = Shown(lane)
+    until(lambda: latest.box._decisions is not None and latest.box._decisions.returned)
+    assert latest.box.text.value == ""
+    assert not latest.buttons()
+
+
+def go(session: Session) -> None:
+    """Let the response end."""
+    session.wait(10)
