@@ -95,8 +95,16 @@ class People(RuleBasedStateMachine):
         Then the lane has two ways to go on from one response, and nothing on the wire tells them
         apart: that is for the plans of the crash sweep.
         """
-        lane = self.session.lanes.get(name)
-        return lane is not None and lane.state in ("running", "queued")
+
+        def look(ledger):
+            state = ledger.lanes.get(name)
+            if state is None:
+                return False
+            tip = state.tip
+            steered = tip is not None and rules.turn_open(tip)
+            return state.current is not None or bool(state.queue) or steered
+
+        return self.session.read(look)
 
     @rule(name=lanes)
     def say(self, name):
