@@ -148,13 +148,15 @@ def may_create(
             "its answers nothing can follow. Decide first: send it again, or drop it."
         )
     open_keys = [s.key for s in unanswered(parent)]
-    if open_keys and parent.status == "completed":
+    # What it asked for while it is still being written has to be answered all the same.
+    asks = parent.status in ("completed", "in_progress")
+    if open_keys and asks:
         return (
             f"{parent.id} waits for {_answers(len(open_keys))} ({', '.join(open_keys)}): fill "
             "them and send the continuation, or answer all as cancelled."
         )
     unsent = any(not s.optional for s in parent.waiting_for)
-    if unsent and parent.status == "completed" and active_continuation(parent) is None:
+    if unsent and asks and active_continuation(parent) is None:
         return f"the answers for {parent.id} are filled but not sent: send the continuation."
     return None
 

@@ -347,3 +347,15 @@ def test_unknown_kinds_can_be_filled_as_raw_fields(stage, lane):
     lane.fill("holo_1", shape="cube")
     lane.send_continuation()
     assert stage.expect()["input"] == [{**stub, "shape": "cube"}]
+
+
+def test_nothing_is_queued_behind_a_call_that_nobody_answers(stage, session):
+    """The service would refuse it: the continuation comes first."""
+    lane = session.lane("a")
+    lane.create("go")
+    stage.expect()
+    stage.send(created("p", lane="a"), done(function_call("c1"), lane="a"))
+    when(session, lambda ledger: "c1" in ledger.responses["p"].required)
+    with pytest.raises(errors.LaneBusy, match="c1"):
+        lane.create("next")
+    assert lane.create("something else", previous_response_id=None).status == "sent"

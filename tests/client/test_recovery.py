@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from steer_nb import connect, errors
+from steer_nb import connect, errors, tool
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.errors import InvalidInput, LaneBusy, NotConnected, NothingToContinue
 from steer_nb.simulator import Simulator
@@ -425,3 +425,130 @@ def test_a_word_that_is_not_offered_is_refused(stage, session):
         lane.recover("continue")
     with pytest.raises(InvalidInput, match="below 0"):
         Reconnect(attempts=-1)
+
+
+def cut_off_continuation(stage, session, lane, *, items=()):
+    """A continuation whose response began and was cut off."""
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1")])
+    lane.wait(10)
+    lane.fill("call_1", output="18")
+    sent = lane.send_continuation("and be brief")
+    first = stage.expect()
+    created(stage, "r2", previous="r1")
+    for index, item in enumerate(items):
+        done = {"type": "response.output_item.done", "output_index": index, "item": item}
+        stage.send({**done, "stream_id": "a"})
+    session.until(
+        lambda ledger: (
+            True
+            if "r2" in ledger.responses and len(ledger.responses["r2"].items) == len(items)
+            else None
+        ),
+        10,
+        lambda: "no r2",
+    )
+    return sent, first
+
+
+def test_the_answers_of_a_continuation_that_was_cut_off_can_go_again(stage, session):
+    lane = session.lane("a")
+    sent, first = cut_off_continuation(stage, session, lane)
+    lose(stage, session)
+    assert lane.recovery.choices[0].says == (
+        "continue from r1, which the service has stored, with its answers; it leaves r2: what was "
+        "said to it can be sent again"
+    )
+    lane.recover("continue")
+    assert lane.state == "waiting_input", "the service still waits for the answers of r1"
+    assert lane.required_input[0].item["output"] == "18"
+    again = sent.send_again()
+    assert stage.expect() == first, "with the words that went along"
+    created(stage, "r3", previous="r1")
+    ended(stage, "r3", [message("ok")], previous="r1")
+    assert again.wait(10).status == "completed"
+    assert lane.wait(10) == "idle"
+    r1 = session.read(lambda ledger: ledger.responses["r1"])
+    assert r1.successor.id == "r3"
+    assert [stub.state for stub in r1.required.values()] == ["confirmed"]
+    with pytest.raises(LaneBusy, match="already sent again"):
+        sent.send_again()
+
+
+def test_words_that_were_cut_off_can_go_again(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [message("hi")])
+    lane.wait(10)
+    more = lane.create("more")
+    stage.expect()
+    created(stage, "r2", previous="r1")
+    session.until(lambda ledger: ledger.responses.get("r2"), 10, lambda: "no r2")
+    lose(stage, session)
+    lane.recover("continue")
+    more.send_again()
+    request = stage.expect()
+    assert (request["previous_response_id"], request["input"]) == ("r1", "more")
+
+
+def test_what_was_filled_for_a_response_that_was_cut_off_is_repeated_first(stage, session):
+    lane = session.lane("a")
+    cut_off_continuation(stage, session, lane, items=[call("call_2")])
+    lane.fill("call_2", output="19")
+    lose(stage, session)
+    assert [choice.word for choice in lane.recovery.choices] == ["rebuild", "continue", "leave"]
+    lane.recover().create("go on")
+    outputs = [item.get("output") for item in stage.expect()["input"]]
+    assert [output for output in outputs if output] == ["18", "19"]
+
+
+def test_a_repeated_conversation_takes_the_answers_along_once(stage, session):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1")])
+    lane.wait(10)
+    lane.fill("call_1", output="18")
+    lost = lane.send_continuation()
+    stage.expect()
+    lose(stage, session)
+    lane.recover("rebuild")
+    lost.send_again()
+    request = stage.expect()
+    assert [item.get("output") for item in request["input"] if item.get("output")] == ["18"]
+    with pytest.raises(NothingToContinue):
+        lane.send_continuation()
+    states = session.read(
+        lambda ledger: [s.state for s in ledger.responses["r1"].required.values()]
+    )
+    assert states == ["stale"]
+
+
+def test_an_automatic_continuation_is_not_sent_again_by_itself(stage):
+    @tool(policy="auto")
+    def get_weather(city: str) -> str:
+        """Weather."""
+        return "18"
+
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=SOON)
+    lane = session.lane("a", tools=[get_weather])
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1", arguments='{"city":"Lisbon"}')])
+    stage.expect()
+    created(stage, "r2", previous="r1")
+    session.until(lambda ledger: ledger.responses.get("r2"), 10, lambda: "no r2")
+    lose(stage, session)
+    session.core.runner._sent_for.clear()  # as in a new process
+    lane.recover("continue")
+    assert lane.state == "waiting_input"
+    assert stage.nothing_came()
+    lane.send_continuation()
+    assert stage.expect()["input"][0]["output"] == "18"
+    session.close()

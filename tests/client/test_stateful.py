@@ -26,7 +26,7 @@ from tests.crash.person import SOON, answer, tools_for
 from tests.crash.proxy import Proxy
 
 LANES = ("a", "b", "c")
-lanes = st.sampled_from(LANES)
+lanes = st.sampled_from(LANES[:2])
 numbers = itertools.count(1)
 OPTIONS = {
     "steer_waiting": st.sampled_from(["accept", "refuse"]),
@@ -89,10 +89,28 @@ class People(RuleBasedStateMachine):
     def words():
         return f"Weather or plan, number {next(numbers):05d}, in Lisbon again?"
 
+    def busy(self, name):
+        """Whether a request would wait behind what is being written, and hang on it.
+
+        Then the lane has two ways to go on from one response, and nothing on the wire tells them
+        apart: that is for the plans of the crash sweep.
+        """
+
+        def look(ledger):
+            state = ledger.lanes.get(name)
+            if state is None:
+                return False
+            tip = state.tip
+            steered = tip is not None and rules.turn_open(tip)
+            return state.current is not None or bool(state.queue) or steered
+
+        return self.session.read(look)
+
     @rule(name=lanes)
     def say(self, name):
         with contextlib.suppress(SteerError):
-            self.lane(name).create(self.words())
+            if not self.busy(name):
+                self.lane(name).create(self.words())
 
     @rule(name=lanes)
     def say_or_steer(self, name):
@@ -129,7 +147,7 @@ class People(RuleBasedStateMachine):
         with contextlib.suppress(SteerError):
             self.lane(name).send_continuation()
 
-    @rule(source=lanes, name=lanes)
+    @rule(source=lanes, name=st.sampled_from(LANES))
     def fork(self, source, name):
         if source != name:
             with contextlib.suppress(SteerError):
@@ -181,9 +199,9 @@ class People(RuleBasedStateMachine):
         if keys:
             handle = self.handle(keys[number % len(keys)])
             with contextlib.suppress(SteerError):
-                if again:
+                if again and not self.busy(handle.lane.name):
                     handle.send_again()
-                else:
+                elif not again:
                     handle.drop()
 
     # -- what always holds -------------------------------------------------------------------------
@@ -240,17 +258,18 @@ class People(RuleBasedStateMachine):
 
     def finish(self):
         """Everything is decided, answered and waited for; then all of it has to agree."""
+        for name in self.session.read(lambda ledger: tuple(ledger.lanes)):
+            self.session.lane(name)  # one that was closed in the middle, too
         for _ in range(60):
             self.session.wait(10)
-            steps = [self.step(name) for name in LANES if name in self.session.lanes]
+            steps = [self.step(name) for name in tuple(self.session.lanes)]
             if not any(steps):
                 break
         else:
             pytest.fail(f"it does not end: {self.session.status()}")
         self.the_ledger_tells_the_truth()
         refused = [e for e in self.simulator.account if e.get("error") or e.get("error_message")]
-        for entry in refused:
-            assert self.sent_behind(entry), entry
+        assert refused == []
         assert self.session.read(self.unsettled) == []
         self.session.close()
         assert different(self.session.core.ledger, self.session.journal_path) == []
@@ -283,25 +302,11 @@ class People(RuleBasedStateMachine):
 
     @staticmethod
     def unsettled(ledger):
-        """What has no final state, in lanes that still are connected."""
+        """What has no final state."""
         live = [s.key for s in ledger.steers.values() if s.live]
         live += [r.key for r in ledger.requests.values() if r.state == "sent"]
         live += [r.id for r in ledger.responses.values() if r.is_live]
         return live
-
-    def sent_behind(self, entry):
-        """Whether a request was sent behind a response that went on to ask for something."""
-        body = entry.get("body") or {}
-        parent = body.get("previous_response_id")
-
-        def look(ledger):
-            response = ledger.responses.get(parent)
-            if response is None or response.ended is None:
-                return True
-            sent = [r.sent.seq for r in ledger.requests.values() if r.body == body]
-            return bool(sent) and sent[0] < response.ended.seq
-
-        return self.session.read(look)
 
     # -- helpers -----------------------------------------------------------------------------------
 
@@ -328,8 +333,8 @@ class People(RuleBasedStateMachine):
 
 
 People.TestCase.settings = settings(
-    max_examples=150,
-    stateful_step_count=25,
+    max_examples=60,
+    stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -226,3 +226,33 @@ def test_pending_with_a_continuation_commits_explicitly():
     steer = ledger.steers["s1"]
     assert (steer.state, steer.successor_kind) == ("committed", "explicit")
     assert ledger.responses["q"].origin == "steer_explicit"
+
+
+def waits_behind() -> TraceBuilder:
+    """A steer is queued, and a request that continues the same response waits behind it."""
+    trace = running().create("next", previous="p", key="c2").steer("p", key="s1")
+    return trace.accepted("st1", "p").ended("p", "incomplete", reason="steered")
+
+
+def test_which_of_two_successors_has_the_steer_is_proven_when_both_began():
+    # The order of the two is documented nowhere (chapter 5.8 e).
+    trace = waits_behind().created("q", previous="p")
+    assert states(trace) == ["accepted"]
+    assert trace.trace.ledger.responses["q"].origin == "steer_auto"
+    trace.ended("q", previous="p").created("r", previous="p")
+    steer = trace.trace.ledger.steers["s1"]
+    assert (steer.state, steer.successor_id) == ("committed", "q")
+    assert trace.trace.ledger.requests["c2"].response_id == "r"
+
+
+def test_a_steer_whose_successor_is_not_proven_is_unknown_when_the_line_is_lost():
+    trace = waits_behind().created("q", previous="p").close()
+    assert states(trace) == ["unknown"]
+    assert trace.trace.ledger.requests["c2"].state == "unknown"
+
+
+def test_a_refused_request_proves_the_successor_before_it():
+    trace = waits_behind().created("q", previous="p").ended("q", previous="p")
+    error = {"type": "invalid_request_error", "code": "x", "message": "No.", "param": None}
+    trace.event("error", error=error)
+    assert states(trace) == ["committed"]
