@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -239,10 +238,3 @@ class Proxy:
         self._dead.add(number)
         for socket in self._lines.get(number, ()):
             socket.transport.abort()
-
-
-def settle(proxy: Proxy, quiet_s: float = 0.01) -> None:
-    """Wait until nothing has passed for a moment."""
-    count = -1
-    while count != (count := len(proxy.passed)):
-        time.sleep(quiet_s)

@@ -1,0 +1,347 @@
+"""Random people: whatever is done in whatever order, the ledger agrees with the service's truth.
+
+    pytest tests/crash/random_people.py
+
+Not collected with the other tests yet: about one run in eight still fails, and whether the people
+or the client are at fault is not known. What it prints then is a sequence of steps to repeat.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import steer_nb
+from steer_nb.client.answers import askable
+from steer_nb.client.handles import Response, Steer
+from steer_nb.errors import SteerError, WaitTimeout
+from steer_nb.ledger import recovery, rules
+from steer_nb.simulator import Simulator
+from tests.crash.invariants import different
+from tests.crash.person import SOON, answer, tools_for
+from tests.crash.proxy import Proxy
+
+LANES = ("a", "b", "c")
+lanes = st.sampled_from(LANES[:2])
+numbers = itertools.count(1)
+OPTIONS = {
+    "steer_waiting": st.sampled_from(["accept", "refuse"]),
+    "steer_completed": st.sampled_from(["accept", "refuse"]),
+    "missing_output": st.sampled_from(["keep", "fail"]),
+    "wrong_lane": st.sampled_from(["error", "fork"]),
+    "acknowledge": st.sampled_from(["at_once", "after_terminal", "after_successor"]),
+    "async_calls": st.sampled_from(["free", "block"]),
+    "cut_between_calls": st.booleans(),
+    "done_event": st.booleans(),
+}
+
+
+class People(RuleBasedStateMachine):
+    """A session with up to three lanes and whatever people do to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = Path(tempfile.mkdtemp(prefix="steer-nb-people-"))
+        self.open = contextlib.ExitStack()
+        self.session = None
+        self.cuts = 0
+
+    @initialize(
+        scenario=st.sampled_from(["planner", "weather", "seven"]),
+        policy=st.sampled_from(["ask", "auto"]),
+        options=st.fixed_dictionaries({}, optional=OPTIONS),
+    )
+    def start(self, scenario, policy, options):
+        simulator = Simulator(scenario, speed=0, breath_s=0.002, **options)
+        self.simulator = self.open.enter_context(simulator)
+        self.proxy = self.open.enter_context(Proxy(self.simulator.url))
+        self.tools = tools_for(policy, self.directory)
+        self.session = self.open.enter_context(
+            steer_nb.connect(
+                self.proxy.base_url,
+                api_key="",
+                journal=self.directory / "journals",
+                quiet=True,
+                reconnect=SOON,
+                name="people",
+                tools=self.tools,
+            )
+        )
+
+    def teardown(self):
+        try:
+            if self.session is not None:
+                self.finish()
+        finally:
+            self.open.close()
+            shutil.rmtree(self.directory)
+
+    # -- what people do ----------------------------------------------------------------------------
+
+    def lane(self, name):
+        return self.session.lanes.get(name) or self.session.lane(name)
+
+    @staticmethod
+    def words():
+        return f"Weather or plan, number {next(numbers):05d}, in Lisbon again?"
+
+    def busy(self, name):
+        """Whether a request would wait behind what is being written, and hang on it.
+
+        Then the lane has two ways to go on from one response, and nothing on the wire tells them
+        apart: that is for the plans of the crash sweep.
+        """
+
+        def look(ledger):
+            state = ledger.lanes.get(name)
+            if state is None:
+                return False
+            tip = state.tip
+            steered = tip is not None and rules.turn_open(tip)
+            return state.current is not None or bool(state.queue) or steered
+
+        return self.session.read(look)
+
+    @rule(name=lanes)
+    def say(self, name):
+        with contextlib.suppress(SteerError):
+            if not self.busy(name):
+                self.lane(name).create(self.words())
+
+    @rule(name=lanes)
+    def say_or_steer(self, name):
+        with contextlib.suppress(SteerError):
+            self.lane(name).send(self.words())
+
+    @rule(name=lanes)
+    def steer(self, name):
+        with contextlib.suppress(SteerError):
+            self.lane(name).steer(self.words())
+
+    @rule(name=lanes, most=st.integers(1, 7))
+    def fill(self, name, most):
+        for key, kind, call, mine in self.asked(name)[:most]:
+            with contextlib.suppress(SteerError):
+                if mine:
+                    self.lane(name).run_tool(key)
+                else:
+                    self.lane(name).fill(key, **answer(key, kind, call))
+
+    @rule(name=lanes)
+    def clear(self, name):
+        for required in self.lane_or_none(name):
+            with contextlib.suppress(SteerError):
+                self.lane(name).clear(required.key)
+
+    @rule(name=lanes)
+    def cancel(self, name):
+        with contextlib.suppress(SteerError):
+            self.lane(name).cancel_all()
+
+    @rule(name=lanes)
+    def go_on(self, name):
+        with contextlib.suppress(SteerError):
+            self.lane(name).send_continuation()
+
+    @rule(source=lanes, name=st.sampled_from(LANES))
+    def fork(self, source, name):
+        if source != name:
+            with contextlib.suppress(SteerError):
+                self.lane(source).fork(name)
+
+    @rule(name=lanes)
+    def close_lane(self, name):
+        if name in self.session.lanes and len(self.session.lanes) > 1:
+            self.session.lanes[name].close()
+
+    @rule()
+    def wait(self):
+        with contextlib.suppress(WaitTimeout):
+            self.session.wait(0.05)
+
+    @rule()
+    def read_on(self):
+        with contextlib.suppress(WaitTimeout):
+            seen = self.session.read(lambda ledger: ledger.version)
+            more = lambda ledger: True if ledger.version > seen + 3 else None  # noqa: E731
+            self.session.until(more, 0.01, lambda: "")
+
+    @precondition(lambda self: self.session is not None and self.cuts < 3)
+    @rule()
+    def cut(self):
+        self.cuts += 1
+        before = self.session.read(lambda ledger: len(ledger.connections))
+        self.proxy.cut_now()
+        self.session.until(
+            lambda ledger: True if len(ledger.connections) > before else None,
+            10,
+            lambda: "no new connection",
+        )
+
+    @rule(name=lanes, word=st.sampled_from([None, "continue", "rebuild", "leave"]))
+    def recover(self, name, word):
+        with contextlib.suppress(SteerError):
+            self.lane(name).recover(word)
+
+    @rule(number=st.integers(0, 20), again=st.booleans())
+    def decide(self, number, again):
+        keys = self.session.read(
+            lambda ledger: [
+                m.key
+                for m in (*ledger.steers.values(), *ledger.requests.values())
+                if m.state in ("unknown", "failed", "unsent") or getattr(m, "left", False)
+            ]
+        )
+        if keys:
+            handle = self.handle(keys[number % len(keys)])
+            with contextlib.suppress(SteerError):
+                if again and not self.busy(handle.lane.name):
+                    handle.send_again()
+                elif not again:
+                    handle.drop()
+
+    # -- what always holds -------------------------------------------------------------------------
+
+    @invariant()
+    def the_ledger_tells_the_truth(self):
+        if self.session is None:
+            return
+        found = self.session.read(self.states)
+        account = self.simulator.account  # read last: the service is ahead of what was heard of it
+        steers = {entry["id"]: entry for entry in account if entry["kind"] == "steer"}
+        begun = {entry["response_id"] for entry in account if entry["kind"] == "request"}
+        for key, state, steer_id, successor in found["steers"]:
+            if state == "committed" and steer_id is not None:
+                truth = steers[steer_id]
+                assert (truth["fate"], truth["successor_id"]) == ("committed", successor), key
+            if state == "failed" and steer_id is not None:
+                assert steers[steer_id]["fate"] == "failed", key
+        for key, state, response_id in found["requests"]:
+            if state == "started":
+                assert response_id in begun, key
+        continued = Counter(
+            (entry["previous_response_id"], entry["connection"])
+            for entry in account
+            if entry["kind"] == "continuation" and entry["results"]
+        )
+        assert [where for where, count in continued.items() if count > 1] == []
+        self.nothing_is_said_twice(found, account)
+
+    @staticmethod
+    def nothing_is_said_twice(found, account):
+        sent = Counter(text for text in found["said"])
+        received = Counter()
+        for entry in account:
+            if entry["kind"] == "steer":
+                received[json.dumps(entry["input"])] += 1
+            if entry["kind"] == "request" and isinstance(entry["body"].get("input"), str):
+                received[json.dumps(entry["body"]["input"])] += 1
+        assert received <= sent
+
+    @staticmethod
+    def states(ledger):
+        texts = [json.dumps(s.input) for s in ledger.steers.values()]
+        texts += [json.dumps(r.body.get("input")) for r in ledger.requests.values()]
+        return {
+            "steers": [
+                (s.key, s.state, s.steer_id, s.successor_id) for s in ledger.steers.values()
+            ],
+            "requests": [(r.key, r.state, r.response_id) for r in ledger.requests.values()],
+            "said": texts,
+        }
+
+    # -- and in the end ----------------------------------------------------------------------------
+
+    def finish(self):
+        """Everything is decided, answered and waited for; then all of it has to agree."""
+        for name in self.session.read(lambda ledger: tuple(ledger.lanes)):
+            self.session.lane(name)  # one that was closed in the middle, too
+        for _ in range(60):
+            self.session.wait(10)
+            steps = [self.step(name) for name in tuple(self.session.lanes)]
+            if not any(steps):
+                break
+        else:
+            pytest.fail(f"it does not end: {self.session.status()}")
+        self.the_ledger_tells_the_truth()
+        refused = [e for e in self.simulator.account if e.get("error") or e.get("error_message")]
+        assert refused == []
+        assert self.session.read(self.unsettled) == []
+        self.session.close()
+        assert different(self.session.core.ledger, self.session.journal_path) == []
+
+    def step(self, name):
+        lane = self.session.lanes[name]
+        if lane.recovery is not None:
+            lane.recover()
+            return True
+        for key in self.session.read(lambda ledger: self.undecided(ledger, name)):
+            self.handle(key).drop()
+            return True
+        asked = self.asked(name)
+        for key, kind, call, _ in asked:
+            lane.fill(key, **answer(key, kind, call))
+        state = self.session.read(lambda ledger: ledger.lanes.get(name))
+        waits = self.session.read(lambda _: state and rules.parent_waiting(state) is not None)
+        if waits and self.session.read(lambda _: rules.lane_word(state)) == "waiting_input":
+            lane.send_continuation()
+            return True
+        return bool(asked)
+
+    @staticmethod
+    def undecided(ledger, name):
+        state = ledger.lanes.get(name)
+        if state is None:
+            return []
+        steers = [s for r in state.responses for s in r.steers]
+        return [m.key for m in (*steers, *state.requests) if m.undecided]
+
+    @staticmethod
+    def unsettled(ledger):
+        """What has no final state."""
+        live = [s.key for s in ledger.steers.values() if s.live]
+        live += [r.key for r in ledger.requests.values() if r.state == "sent"]
+        live += [r.id for r in ledger.responses.values() if r.is_live]
+        return live
+
+    # -- helpers -----------------------------------------------------------------------------------
+
+    def handle(self, key):
+        return (Steer if key.startswith("steer") else Response)(self.session, key)
+
+    def lane_or_none(self, name):
+        lane = self.session.lanes.get(name)
+        return () if lane is None else lane.required_input
+
+    def asked(self, name):
+        def look(ledger):
+            state = ledger.lanes.get(name)
+            if state is None or name not in self.session.lanes or recovery.offer(ledger, state):
+                return []
+            running = self.session.core.runner.running
+            return [
+                (stub.key, stub.type, stub.call, stub.name == "get_weather" and stub.tool is None)
+                for stub in askable(state)
+                if stub.state == "open" and (stub.parent_id, stub.key) not in running
+            ]
+
+        return self.session.read(look)
+
+
+People.TestCase.settings = settings(
+    max_examples=60,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+TestPeople = pytest.mark.slow(People.TestCase)
