@@ -60,11 +60,7 @@ def moments(messages: list[dict[str, Any]]) -> list[float]:
 
 
 def rate(times: list[float]) -> float:
-    """Paints in a second, over all the time: a busy machine may put two of them close together.
-
-    The clock is read when a message is made, a little after its turn: hence the few hundredths
-    above the limits below. The turns themselves are held to the limits exactly in `test_views`.
-    """
+    """Paints in a second, over all the time: a busy machine may put two of them close together."""
     return (len(times) - 1) / (max(times) - min(times))
 
 
@@ -88,7 +84,7 @@ def test_a_lane_is_painted_ten_times_a_second_and_a_last_time(kernel: Kernel) ->
     assert kernel.value("len(session.trace)") > 500
     times = moments(painted)
     assert len(times) > 10
-    assert rate(times) <= 10.5
+    assert rate(times) <= 10
     # A settled lane's picture holds no running clock, so the last one is what is drawn now.
     assert last_html(kernel, display) == kernel.value("view.html")
     kernel.listen(0.3)
@@ -137,7 +133,7 @@ def test_all_lanes_together_are_painted_fifty_times_a_second(kernel: Kernel) -> 
         if m["msg_type"] == "update_display_data"
         and m["content"]["transient"]["display_id"] in displays
     ]
-    assert rate(moments(painted)) <= 52
+    assert rate(moments(painted)) <= 50
     assert {m["content"]["transient"]["display_id"] for m in painted} == set(displays)
     for number, display in enumerate(displays):
         assert last_html(kernel, display) == kernel.value(
