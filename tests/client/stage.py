@@ -90,7 +90,9 @@ class Stage:
         """The next message that came, and the journal's lines when it did."""
         message, disk = self._received.get(timeout=PATIENCE)
         assert kind is None or message["type"] == kind, message
-        return message, [json.loads(line) for line in disk.splitlines()]
+        # An entry of later may be in the middle of being written: its line has no end yet.
+        whole = disk[: disk.rfind("\n") + 1]
+        return message, [json.loads(line) for line in whole.split("\n") if line]
 
     def nothing_came(self) -> bool:
         return self._received.empty()
