@@ -43,8 +43,8 @@ class _Handle:
         """Send its input once more: by a person's word, never by itself.
 
         For a message whose outcome is unknown, since the connection was lost, or that failed, or
-        whose response was cut off and left for one before it. A steer goes into what its lane is
-        writing now, or becomes the lane's next turn.
+        whose response failed, or was cut off and left for one before it. A steer goes into what its
+        lane is writing now, or becomes the lane's next turn.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class _Handle:
     def drop(self) -> None:
         """Do without it: it is not sent again.
 
-        For a message whose outcome is unknown, or that failed.
+        For what `send_again` would take.
 
         Raises
         ------

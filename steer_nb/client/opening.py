@@ -124,4 +124,11 @@ def fork_base(
             "its continuation first, or fork from an earlier response."
         )
         raise RequiredInputOpen(msg, keys=open_keys)
+    demanded = tuple(stub.key for stub in rules.demanded(response))
+    if demanded:
+        msg = (
+            f"{response.id} asked for {', '.join(demanded)}, and a fork from it could not answer "
+            "that: the answers belong to its own continuation. Fork from what came after it."
+        )
+        raise RequiredInputOpen(msg, keys=demanded)
     return response.id, source or core.lanes.get(response.lane.stream_id)

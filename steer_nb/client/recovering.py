@@ -5,11 +5,11 @@ All of it runs on the I/O thread, in the same turn as the rules are asked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steer_nb.client.sending import Overrides
 from steer_nb.errors import InvalidInput, LaneBusy, NothingToContinue
-from steer_nb.ledger import recovery
+from steer_nb.ledger import deciding, recovery
 from steer_nb.ledger.context import as_items
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def send_again(core: Core, key: str) -> tuple[str, str]:
 
 
 def _steer_again(core: Core, steer: SteerState) -> tuple[str, str]:
-    successor = core.ledger.responses.get(steer.successor_id or "")
-    left = successor is not None and successor.left
-    if steer.decision is not None or not (left or steer.state in ("unknown", "failed")):
+    if steer.decision is not None or not _may_decide(core, steer):
         raise LaneBusy(_settled(steer.key, steer.state, steer.decision, steer.again_key))
     if steer.lane is None:
         msg = f"{steer.key} belongs to no lane of this session."
@@ -87,8 +85,7 @@ def _steer_again(core: Core, steer: SteerState) -> tuple[str, str]:
 
 
 def _request_again(core: Core, request: RequestState) -> str:
-    again = request.left or request.state in ("unknown", "failed", "unsent")
-    if request.decision is not None or not again:
+    if request.decision is not None or not _may_decide(core, request):
         raise LaneBusy(_settled(request.key, request.state, request.decision, request.again_key))
     lane = core.lanes[request.lane.stream_id]
     value = request.body.get("input")
@@ -105,18 +102,25 @@ def _request_again(core: Core, request: RequestState) -> str:
 
 
 def drop(core: Core, key: str) -> None:
-    """Do without a message whose outcome is unknown, or that failed; on the disk at the return.
+    """Do without a message that `send_again` would take; on the disk at the return.
 
     Raises
     ------
     LaneBusy
         If it went through, or was decided.
     """
-    found: Any = core.ledger.steers.get(key) or core.ledger.requests.get(key)
-    if found.decision is not None or found.state not in ("unknown", "failed", "unsent"):
+    found = core.ledger.steers.get(key) or core.ledger.requests[key]
+    if found.decision is not None or not _may_decide(core, found):
         raise LaneBusy(_settled(key, found.state, found.decision, found.again_key))
     core.recorder.note("dropped", key=key)
     core.recorder.sync()
+
+
+def _may_decide(core: Core, message: SteerState | RequestState) -> bool:
+    """Whether it is a person's to say what becomes of it: nobody knows, or it came to nothing."""
+    if message.state in ("unknown", "failed", "unsent"):
+        return True
+    return deciding.came_to_nothing(core.ledger, message)
 
 
 def _settled(key: str, state: str, decision: str | None, again: str | None) -> str:

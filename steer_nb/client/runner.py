@@ -107,7 +107,7 @@ class ToolRunner:
                 continue
             state = self._core.ledger.lanes.get(lane.stream_id)
             tip = None if state is None else state.tip
-            if tip is None or tip.successor is not None:
+            if tip is None or tip.continued_by is not None:
                 continue
             for stub in tuple(tip.waiting_for):
                 tool = lane.tool(stub.name)

@@ -20,7 +20,7 @@ from steer_nb.errors import (
 )
 from steer_nb.ledger import rules
 from steer_nb.ledger.context import as_items
-from steer_nb.ledger.required import active_continuation
+from steer_nb.ledger.required import active_continuation, answer_keys
 from steer_nb.wire import MAX_STREAM_IDS, encode, response_create, response_steer
 
 if TYPE_CHECKING:
@@ -107,7 +107,10 @@ class Sender:
             elif state is not None and (repeated := rules.repeated(self._core.ledger, state)):
                 body["input"] = [*repeated, *as_items(value)]
         reason = rules.may_create(
-            self._core.ledger, lane.stream_id, body.get("previous_response_id")
+            self._core.ledger,
+            lane.stream_id,
+            body.get("previous_response_id"),
+            answer_keys(body.get("input")),
         )
         if reason is not None:
             raise LaneBusy(_on(lane, reason))
@@ -189,7 +192,7 @@ class Sender:
         """
         self._check_open(lane)
         parent = self._core.ledger.responses.get(request.previous_response_id or "")
-        if parent is None or parent.successor is not None:
+        if parent is None or parent.continued_by is not None:
             msg = f"{request.key} has nothing to continue any more."
             raise NothingToContinue(msg)
         if parent.lane.detached:

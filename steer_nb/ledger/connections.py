@@ -257,7 +257,7 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
         response.lane.current = None
         response.lane.error_code, response.lane.error_message = fact.code, fact.message
         steering.response_broke(response, entry)
-        required.parent_ended(response)
+        required.came_to_nothing(ledger, response)
     ledger.errors.append(
         ServerErrorState(
             entry=entry,

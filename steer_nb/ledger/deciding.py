@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steer_nb.ledger import required
+from steer_nb.ledger.state import RequestState
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
     from steer_nb.ledger.fold import Ledger
-    from steer_nb.ledger.state import DecisionWord
+    from steer_nb.ledger.state import DecisionWord, SteerState
     from steer_nb.trace.entries import Entry
 
-__all__ = ["decide", "dropped"]
+__all__ = ["came_to_nothing", "decide", "dropped"]
+
+
+def came_to_nothing(ledger: Ledger, message: SteerState | RequestState) -> bool:
+    """Whether the response that took it up failed, or was left for one before it."""
+    if isinstance(message, RequestState):
+        return message.left
+    successor = ledger.responses.get(message.successor_id or "")
+    return successor is not None and successor.left
 
 
 def dropped(ledger: Ledger, fact: f.Dropped, _: Entry) -> None:

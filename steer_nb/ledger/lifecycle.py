@@ -136,7 +136,8 @@ def response_ended(ledger: Ledger, fact: f.ResponseEnded, entry: Entry) -> Respo
         own_id = _string(item.item.get("id"))
         index = item.output_index if own_id is None else places.get(own_id, item.output_index)
         items.finish(ledger, response, item, index, entry, source="terminal")
-    required.parent_ended(response)
+    if response.status in ("failed", "cancelled"):
+        required.came_to_nothing(ledger, response)
     return response
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from steer_nb.errors import InvalidInput
 from steer_nb.ledger.state import RequestState, RequiredInputState, ResponseState, ToolRun
-from steer_nb.wire import stub_key
+from steer_nb.wire import STUB_KINDS, stub_key
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "active_continuation",
+    "answer_keys",
     "answers_returned",
     "answers_sent",
     "asked",
+    "came_to_nothing",
     "cleared",
     "filled",
     "listed",
     "parent_continued",
-    "parent_ended",
     "reopened",
     "set_aside",
     "tool_finished",
@@ -86,7 +87,7 @@ def listed(ledger: Ledger, parent: ResponseState, fact: f.SteerPending, entry: E
         if carrier is not None and key in answered:
             # The continuation was early: it already holds this answer (hard case 28).
             _carried(fresh, carrier, answered[key])
-        elif parent.successor is not None:
+        elif parent.continued_by is not None:
             fresh.state = "stale"
     if fact.reason == "waiting_for_required_input" and named:
         for stub_state in parent.required.values():
@@ -151,12 +152,6 @@ def answers_returned(ledger: Ledger, request: RequestState) -> None:
         set_aside(parent)  # a person left it: a repeated conversation holds the answers
 
 
-def parent_ended(parent: ResponseState) -> None:
-    """A parent that failed can no longer be continued: nobody needs to answer its calls."""
-    if parent.status in ("failed", "error", "cancelled"):
-        set_aside(parent)
-
-
 def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
     """A successor exists: what its request carried is confirmed, the rest no longer needed."""
     request = successor.request
@@ -165,6 +160,21 @@ def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
             stub.state = "confirmed"
             stub.continuation_response_id = successor.id
     set_aside(parent)
+
+
+def came_to_nothing(ledger: Ledger, response: ResponseState) -> None:
+    """A response failed: the conversation goes on from before it, and what it was told is not lost.
+
+    The answers that its request carried are needed again, and are kept; that request, or a steer
+    that it had taken up, can be sent again by a person's word.
+    """
+    set_aside(response)
+    response.left = True
+    if response.request is not None:
+        response.request.left = True
+    parent = ledger.responses.get(response.previous_response_id or "")
+    if parent is not None and parent.lane is response.lane and parent.status == "completed":
+        reopened(parent)
 
 
 def reopened(parent: ResponseState) -> None:
@@ -209,6 +219,18 @@ def active_continuation(parent: ResponseState) -> RequestState | None:
         if request.state in ("sent", "started") or request.undecided:
             return request
     return None
+
+
+def answer_keys(value: object) -> frozenset[str]:
+    """The keys of the calls that a request's input answers."""
+    items = value if isinstance(value, list) else []
+    keys = (_key(item) for item in items if isinstance(item, dict) and _is_answer(item))
+    return frozenset(key for key in keys if key is not None)
+
+
+def _is_answer(item: dict[str, object]) -> bool:
+    kind = item.get("type")
+    return isinstance(kind, str) and (kind in STUB_KINDS or kind.endswith("_output"))
 
 
 def _key(stub: dict[str, object]) -> str | None:

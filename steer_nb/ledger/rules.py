@@ -12,12 +12,15 @@ from steer_nb.ledger.context import rebuild
 from steer_nb.ledger.required import active_continuation
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from steer_nb.ledger.fold import Ledger
     from steer_nb.ledger.state import LaneState, LaneWord, RequiredInputState, ResponseState
 
 __all__ = [
     "chain_tip",
     "continuation_input",
+    "demanded",
     "lane_settled",
     "lane_word",
     "may_continue",
@@ -26,6 +29,7 @@ __all__ = [
     "may_steer",
     "parent_waiting",
     "repeated",
+    "standing",
     "turn_open",
     "unanswered",
 ]
@@ -47,9 +51,15 @@ def unanswered(response: ResponseState) -> list[RequiredInputState]:
     return [s for s in response.required.values() if s.state == "open" and not s.optional]
 
 
+def standing(lane: LaneState) -> ResponseState | None:
+    """The response that the lane's conversation stands at: its newest that did not fail."""
+    tip = lane.tip
+    return chain_tip(lane) if tip is not None and tip.left else tip
+
+
 def parent_waiting(lane: LaneState) -> ResponseState | None:
     """The lane's response whose required input is open or filled and not sent, if there is one."""
-    response = lane.tip
+    response = standing(lane)
     if response is None or response.is_live or active_continuation(response) is not None:
         return None
     if _cut_short(response):
@@ -115,10 +125,27 @@ def repeated(ledger: Ledger, lane: LaneState) -> list[dict[str, Any]]:
     return [] if context is None else list(context.items)
 
 
+def demanded(response: ResponseState) -> list[RequiredInputState]:
+    """What every request that continues a response has to answer, though others have done so.
+
+    The service keeps a response as it was when it ended: answers belong to the request that carried
+    them ("No tool output found for function call ...").
+    """
+    if response.status != "completed":
+        return []
+    return [s for s in response.required.values() if not s.optional and s.state != "cancelled"]
+
+
 def may_create(
-    ledger: Ledger, stream_id: str | None, previous_response_id: str | None
+    ledger: Ledger,
+    stream_id: str | None,
+    previous_response_id: str | None,
+    answered: Collection[str] = (),
 ) -> str | None:
-    """Whether `response.create` may go out on a lane, continuing from that response."""
+    """Whether `response.create` may go out on a lane, continuing from that response.
+
+    `answered` are the keys of the calls that its input answers.
+    """
     lane = ledger.lanes.get(stream_id)
     if lane is not None and lane.detached and lane.closed is None:
         return (
@@ -158,6 +185,12 @@ def may_create(
     unsent = any(not s.optional for s in parent.waiting_for)
     if unsent and asks and active_continuation(parent) is None:
         return f"the answers for {parent.id} are filled but not sent: send the continuation."
+    missing = [s.key for s in demanded(parent) if s.key not in answered]
+    if missing:
+        return (
+            f"{parent.id} asked for {', '.join(missing)}, and this would continue it without: the "
+            "answers went out with its own continuation. Continue from what came after it."
+        )
     return None
 
 
@@ -218,8 +251,8 @@ def may_continue(response: ResponseState) -> str | None:
         return f"{response.id} asks for nothing."
     if _cut_short(response):
         return f"{response.id} was cut short for a steer, and its successor comes by itself."
-    if response.successor is not None:
-        return f"{response.id} was already continued by {response.successor.id}."
+    if response.continued_by is not None:
+        return f"{response.id} was already continued by {response.continued_by.id}."
     open_keys = [s.key for s in unanswered(response)]
     if open_keys:
         return f"{_answers(len(open_keys))} still open for {response.id}: {', '.join(open_keys)}."

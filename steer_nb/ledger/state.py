@@ -196,7 +196,7 @@ class RequestState:
     decision: DecisionWord | None = None
     again_key: str | None = None
     left: bool = False
-    """Its response was cut off, and a person chose to go on from before it."""
+    """Its response failed, or was cut off: the conversation goes on from before it."""
 
     @property
     def undecided(self) -> bool:
@@ -293,8 +293,14 @@ class ResponseState:
     sequence_gap: bool = False
     id_unstable: bool = False
     left: bool = False
+    """It failed, or was cut off and a person chose so: the conversation goes on from before it."""
     disputed: bool = False
     """Its successor may as well be the answer to a request that waited behind it."""
+
+    @property
+    def continued_by(self) -> ResponseState | None:
+        """The successor that the conversation goes on with, unless that came to nothing."""
+        return None if self.successor is None or self.successor.left else self.successor
 
     @property
     def is_live(self) -> bool:

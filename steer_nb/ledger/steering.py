@@ -160,8 +160,8 @@ def commit(parent: ResponseState | None, successor: ResponseState, entry: Entry)
     """
     if parent is None or parent.lane is not successor.lane:
         return False
-    if parent.successor is not None:
-        prove(parent, entry)
+    prove(parent, entry)
+    if parent.continued_by is not None:
         return False
     parent.successor = successor
     head = successor.lane.queue[0] if successor.lane.queue else None

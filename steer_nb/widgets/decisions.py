@@ -22,9 +22,11 @@ from steer_nb.widgets.words import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from steer_nb.ledger import Ledger
     from steer_nb.ledger.recovery import Choice, Offer
-    from steer_nb.ledger.state import LaneState, RequestState
+    from steer_nb.ledger.state import LaneState, RequestState, ResponseState
 
 __all__ = [
     "NEXT_TURN_CODES",
@@ -66,7 +68,7 @@ class Undecided:
     fresh : bool
         Whether it failed and a person has said nothing on its lane since.
     whole : bool
-        Whether `text`, on one line, is all that was said.
+        Whether `text`, on one line, is all that was said, and goes back into the text box.
     """
 
     key: str
@@ -100,7 +102,8 @@ class Decisions:
     messages : tuple of Undecided
         Messages with an unknown outcome, oldest first.
     returned : tuple of Undecided
-        Steers that failed, of the newest responses: their text goes back to the person.
+        Steers that failed, of the newest responses, and what went into a response that came to
+        nothing: their text goes back to the person.
     """
 
     lane: str
@@ -163,17 +166,59 @@ def _message(thing: SteerState | RequestState) -> Undecided:
 
 
 def _failed(steer: SteerState, *, fresh: bool) -> Undecided:
-    parts = [steer.failure_code, steer.failure_message]
-    why = ": ".join(part for part in parts if part) or "the service gave no reason"
     late = steer.failure_code in NEXT_TURN_CODES
     verb = "Send as next turn" if late else "Send again"
-    text = input_text(steer.input)
-    whole = text == steer.input and "\n" not in text and "\r" not in text
-    return Undecided(steer.key, "steer", text, why, verb, failed=True, fresh=fresh, whole=whole)
+    why = _reason(steer.failure_code, steer.failure_message)
+    return _back(steer.key, "steer", steer.input, why, verb, fresh=fresh)
+
+
+def _back(
+    key: str,
+    what: str,
+    value: object,
+    why: str,
+    verb: str = "Send again",
+    *,
+    fresh: bool = True,
+    box: bool = True,
+) -> Undecided:
+    text = input_text(value)
+    whole = box and text == value and "\n" not in text and "\r" not in text
+    return Undecided(key, what, text, why, verb, failed=True, fresh=fresh, whole=whole)
+
+
+def _reason(code: str | None, message: str | None) -> str:
+    return ": ".join(part for part in (code, message) if part) or "the service gave no reason"
+
+
+def _came_to_nothing(lane: LaneState) -> Iterator[Undecided]:
+    """What went into the newest responses that failed or were left, unless it was decided."""
+    if lane.queue:
+        return  # whoever has said something since goes on with that
+    for response in reversed(lane.responses[-_LATEST:]):
+        if not response.left:
+            return
+        # A person who chose how the lane goes on knows; the box is for what comes unasked.
+        cut = response.status == "truncated"
+        why = _reason(response.error_code, response.error_message)
+        why = "its response was cut off" if cut else why
+        request = response.request
+        # A continuation is offered by its form: there the answers can still be changed.
+        if request is not None and request.decision is None and not request.answers:
+            value = request.body.get("input")
+            yield _back(request.key, "request", value, why, box=not cut)
+        for steer in _taken_up(lane, response):
+            if steer.decision is None:
+                yield _back(steer.key, "steer", steer.input, why, box=not cut)
+
+
+def _taken_up(lane: LaneState, response: ResponseState) -> list[SteerState]:
+    parents = [r for r in lane.responses if r.id == response.previous_response_id]
+    return [s for parent in parents for s in parent.steers if s.successor_id == response.id]
 
 
 def _returned(lane: LaneState) -> tuple[Undecided, ...]:
-    """Failed steers of the newest responses that nobody sent again or dropped."""
+    """What failed in the newest responses, or with them, and nobody sent again or dropped."""
     steers = [steer for response in lane.responses[-_LATEST:] for steer in response.steers]
     sent = [steer.sent.seq for steer in steers if steer.sent is not None]
     last = max([*sent, *(request.sent.seq for request in lane.requests[-1:])], default=-1)
@@ -185,7 +230,8 @@ def _returned(lane: LaneState) -> tuple[Undecided, ...]:
         and steer.decision is None
         and steer.sent is not None
     ]
-    return tuple(_failed(steer, fresh=fresh) for steer, fresh in failed[-_MOST:])
+    refused = [_failed(steer, fresh=fresh) for steer, fresh in failed[-_MOST:]]
+    return (*refused, *list(_came_to_nothing(lane))[::-1])
 
 
 # -- the connection --------------------------------------------------------------------------------

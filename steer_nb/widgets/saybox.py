@@ -67,7 +67,7 @@ class SayBox:
         self._failed: dict[str, Undecided] = {}
         self._tried: set[str] = set()
         self._held: Undecided | None = None
-        """The failed steer whose text was put back into the field."""
+        """What failed and whose text was put back into the field."""
         self.button.on_click(self._submit_soon)
         self.text.on_msg(self._message)
         self.text.observe(self._typed, names="value")
@@ -145,7 +145,7 @@ class SayBox:
         self._tried.add(message.key)
         self._held = message
         self.text.value = message.text
-        self._say(f"Your steer failed, and is back in the box. {message.why}", "snb-bad")
+        self._say(f"Your {message.what} failed, and is back in the box. {message.why}", "snb-bad")
         return False
 
     # -- what a person does ----------------------------------------------------------------------

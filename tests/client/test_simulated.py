@@ -7,7 +7,7 @@ import json
 import pytest
 
 from steer_nb import errors, load, tool
-from steer_nb.simulator import AwaitSteer, Say, scenario
+from steer_nb.simulator import AwaitSteer, CallFunction, ErrorEvent, Fail, Say, scenario
 from tests.client.stage import when
 from tests.support.strict import assert_client_event
 
@@ -212,3 +212,97 @@ def test_the_servers_account_agrees_with_the_trace(simulate):
     kinds = [entry["kind"] for entry in simulator.account]
     assert kinds.count("request") + kinds.count("continuation") >= 2
     assert "message" not in kinds  # nothing that the service could not read
+
+
+@pytest.mark.parametrize("end", ["failed", "error"])
+@pytest.mark.parametrize("policy", ["ask", "auto"])
+def test_answers_whose_response_fails_are_sent_again_and_not_computed_again(simulate, end, policy):
+    runs, ends = [], iter([end])
+
+    @tool(policy=policy)
+    def get_weather(city: str) -> str:
+        """Weather in a city."""
+        runs.append(city)
+        return "18 C"
+
+    @scenario("stumbling", "Fails once when it has the results.")
+    def stumbling(turn):
+        if not turn.results:
+            yield CallFunction("get_weather", {"city": "Lisbon"})
+            return
+        yield Say("It is")
+        match next(ends, None):
+            case "failed":
+                yield Fail()
+            case "error":
+                yield ErrorEvent("credit_balance_exhausted", "No credit.", 402)
+        yield Say(f"Told: {[one.text for one in turn.results.values()]}")
+
+    session, simulator = simulate(stumbling)
+    lane = session.lane("a", tools=[get_weather])
+    parent = lane.create("What is the weather in Lisbon?")
+    parent.wait(20)
+    if policy == "ask":
+        assert lane.wait(20) == "waiting_input"
+        lane.run_tool(lane.required_input[0].key)
+        lane.send_continuation()
+    # It is not tried again by itself, neither by the client nor by a policy.
+    assert lane.wait(20) == "waiting_input"
+    failed = lane.response
+    assert failed.status == end
+    (asked,) = lane.required_input
+    assert (asked.state, asked.item["output"], asked.parent_id) == ("filled", "18 C", parent.id)
+    with pytest.raises(errors.LaneBusy, match="filled but not sent: send the continuation"):
+        lane.create("Hello?")
+    good = lane.send_continuation() if policy == "ask" else failed.send_again()
+    assert lane.wait(20) == "idle"
+    assert (good.status, runs) == ("completed", ["Lisbon"])
+    assert "18 C" in good.text
+    assert good.previous_response_id == parent.id
+    with pytest.raises(errors.LaneBusy):
+        failed.drop() if policy == "auto" else good.send_again()
+    assert [e.get("error_message") for e in simulator.account if e.get("error_message")] == []
+
+
+def test_words_whose_response_fails_can_be_sent_again(lane):
+    failing, _ = lane("failures")
+    response = failing.create("server_error please")
+    assert failing.wait(20) == "failed"
+    again = response.send_again()
+    assert failing.wait(20) == "failed"
+    with pytest.raises(errors.LaneBusy, match=f"already sent again, as {again.key}"):
+        response.send_again()
+    again.drop()
+    with pytest.raises(errors.LaneBusy, match="was dropped"):
+        again.send_again()
+    fine = failing.create("And now?")
+    assert failing.wait(20) == "idle"
+    with pytest.raises(errors.LaneBusy, match="nothing to decide"):
+        fine.send_again()
+
+
+def test_a_steer_whose_successor_fails_can_be_sent_again(simulate):
+    tries = iter([True])
+
+    @scenario("unlucky", "Its first successor fails.")
+    def unlucky(turn):
+        if turn.steers and next(tries, False):
+            yield Say("As you say, I")
+            yield Fail()
+        elif turn.steers or "short" in turn.prompt:
+            yield Say("Short it is.")
+        else:
+            yield Say("One moment.")
+            yield AwaitSteer()
+            yield Say("Never read.")
+
+    session, _ = simulate(unlucky)
+    lane = session.lane("a")
+    lane.create("Plan a trip.")
+    steer = lane.send("Keep it short.")
+    assert steer.wait(20).state == "committed"
+    assert lane.wait(20) == "failed"
+    again = steer.send_again()
+    assert lane.wait(20) == "idle"
+    assert "Short it is." in again.text
+    assert again.previous_response_id == steer.response_id

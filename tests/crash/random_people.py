@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -82,6 +82,9 @@ class People(RuleBasedStateMachine):
         try:
             if self.session is not None:
                 self.finish()
+        except BaseException:
+            print("\n".join(story(self.session.trace)))
+            raise
         finally:
             self.open.close()
             shutil.rmtree(self.directory)
@@ -274,8 +277,7 @@ class People(RuleBasedStateMachine):
         else:
             pytest.fail(f"it does not end: {self.session.status()}")
         self.the_ledger_tells_the_truth()
-        refused = [e for e in self.simulator.account if e.get("error") or e.get("error_message")]
-        assert refused == []
+        assert [e for e in map(refusal, self.simulator.account) if e] == []
         assert self.session.read(self.unsettled) == []
         self.session.close()
         assert different(self.session.core.ledger, self.session.journal_path) == []
@@ -338,7 +340,31 @@ class People(RuleBasedStateMachine):
         return self.session.read(look)
 
 
+def refusal(entry):
+    """What the service refused, in a line."""
+    said = entry.get("error"), entry.get("error_message")
+    return (entry["kind"], entry["connection"], entry.get("lane"), *said) if any(said) else None
+
+
+def story(trace):
+    """What happened, without the texts: nobody can run the same moments again."""
+    for entry in trace:
+        message = json.loads(entry.raw) if entry.raw else {"type": entry.note, **(entry.data or {})}
+        kind = message.pop("type")
+        if kind.endswith("delta") or "part" in kind:
+            continue
+        response = message.get("response") or message
+        kept = ("id", "previous_response_id", "stream_id", "lane", "key", "base", "choice", "by")
+        words = [f"{name}={response[name]}" for name in kept if response.get(name) is not None]
+        for name in ("input", "steer", "error", "required_input", "item", "incomplete_details"):
+            value = message.get(name, response.get(name))
+            if value:
+                words.append(f"{name}={json.dumps(value)[:160]}")
+        yield f"{entry.seq:4} {entry.connection} {entry.kind:4} {kind} {' '.join(words)}"
+
+
 People.TestCase.settings = settings(
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # the moments are not the same again
     max_examples=60,
     stateful_step_count=40,
     deadline=None,

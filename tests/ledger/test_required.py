@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steer_nb.ledger import rules
+from steer_nb.ledger import deciding, rules
 from tests.support.traces import TraceBuilder, call, message, stub
 
 
@@ -158,6 +158,69 @@ def test_what_was_not_answered_is_stale_once_the_lane_moved_on():
 def test_a_failed_parent_needs_no_answers():
     trace = TraceBuilder().connect().create("go").created("p").done(call()).ended("p", "failed")
     assert required(trace)[0][1] == "stale"
+
+
+def came_to_nothing(end: str, steers: int = 0) -> TraceBuilder:
+    trace = waiting(listed=False, steers=steers)
+    trace.create([fill(trace)], previous="p", key="c2").created("q", previous="p")
+    if end == "error":
+        error = {"type": "server_error", "code": "bad", "message": "no"}
+        return trace.event("error", sequence_number=9, error=error)
+    return trace.ended("q", end, previous="p")
+
+
+@pytest.mark.parametrize("end", ["failed", "error"])
+def test_a_continuation_whose_response_fails_gives_its_answers_back(end):
+    # Hard case 35: the saved answer goes out again, by a person's word, and nothing is run again.
+    trace = came_to_nothing(end)
+    ledger = trace.trace.ledger
+    lane, parent = ledger.lanes[None], ledger.responses["p"]
+    assert required(trace)[0][1] == "filled"
+    assert rules.lane_word(lane) == "waiting_input"
+    assert rules.parent_waiting(lane) is parent
+    assert rules.may_continue(parent) is None
+    assert rules.continuation_input(parent) == [{**stub(), "output": "18"}]
+    assert "filled but not sent" in rules.may_create(ledger, None, "p")
+    trace.create([{**stub(), "output": "19"}], previous="p", key="c3").created("r", previous="p")
+    ledger = trace.ended("r", previous="p").trace.ledger
+    parent = ledger.responses["p"]
+    assert (parent.successor.id, required(trace)[0][1]) == ("r", "confirmed")
+    assert [r.id for r in ledger.responses.values() if r.left] == ["q"]
+    assert "already sent" in rules.may_continue(parent)
+    assert ledger.problems == []
+
+
+def test_an_answer_goes_back_to_the_call_it_is_for_only():
+    # A request that continues from an older response, and fails, takes nothing from a newer one.
+    trace = came_to_nothing("completed")
+    trace.create("Go on.", previous="q").created("r", previous="q").ended("r", previous="q")
+    trace.create([{**stub(), "output": "20"}], previous="p", key="c9").created("s", previous="p")
+    trace.ended("s", "failed", previous="p")
+    lane = trace.trace.ledger.lanes[None]
+    assert required(trace)[0][1] == "confirmed"
+    assert rules.standing(lane).id == "r"
+    assert rules.parent_waiting(lane) is None
+    assert rules.lane_word(lane) == "failed"
+
+
+def test_steers_in_a_continuation_that_failed_stay_committed_and_are_not_lost():
+    trace = came_to_nothing("failed", steers=1)
+    ledger = trace.trace.ledger
+    steer = next(iter(ledger.steers.values()))
+    assert (steer.state, steer.successor_id) == ("committed", "q")
+    assert deciding.came_to_nothing(ledger, steer)
+    trace.create([{**stub(), "output": "18"}], previous="p").created("r", previous="p")
+    steer = next(iter(trace.trace.ledger.steers.values()))
+    assert steer.successor_id == "q", "the service took it up there, and nowhere else"
+
+
+def test_an_acknowledgement_after_the_successor_failed_still_commits():
+    trace = TraceBuilder().connect().create("go").created("p").steer("p", "more", key="s")
+    trace.ended("p", "incomplete", reason="steered").created("q", previous="p")
+    trace.ended("q", "failed", previous="p").accepted("st", "p")
+    steer = trace.trace.ledger.steers["s"]
+    assert (steer.state, steer.successor_id) == ("committed", "q")
+    assert rules.lane_word(trace.trace.ledger.lanes[None]) == "failed"
 
 
 def test_async_calls_hold_nothing_back():

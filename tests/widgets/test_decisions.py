@@ -285,10 +285,13 @@ def test_the_box_appears_with_each_choice_and_vanishes(session: Session) -> None
         assert shortened(choice.says) in shown(box.decide)
     box.click("Continue")
     until(lambda: lane.recovery is None)
-    until(lambda: box.decide.layout.display == "none")
     until(lambda: "Continue from resp_" in box.status)
     until(lambda: not box.box.button.disabled)
+    until(lambda: list(box.buttons()) == ["Send again", "Drop"])
+    assert "Request: " in shown(box.decide)
+    assert "its response was cut off" in shown(box.decide)
     assert lane.create("More.").wait(10).status == "completed"
+    until(lambda: box.decide.layout.display == "none")
 
 
 def test_many_clicks_in_many_displays_are_one_action(session: Session) -> None:

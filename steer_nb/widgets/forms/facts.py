@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from steer_nb.client.required import RequiredInput, snapshot
+from steer_nb.ledger import rules
 from steer_nb.ledger.required import active_continuation
 from steer_nb.widgets.text import clip, clock, count, seconds, short_id
 from steer_nb.widgets.words import Chip, moment
@@ -50,7 +51,7 @@ class FormFacts:
     version : int
         The ledger's, to see whether anything changed.
     refused : str or None
-        Local key of the newest continuation, if it was refused or never left.
+        Local key of the newest continuation, if it was refused, never left, or its response failed.
     """
 
     lane: str
@@ -107,7 +108,7 @@ def parents_waiting(
     """
     found = []
     for state in ledger.lanes.values():
-        tip = state.tip
+        tip = rules.standing(state)
         if tip is None or not tip.waiting_for or state.closed is not None:
             continue
         if state.detached and (not lost or tip.is_live):
@@ -121,16 +122,15 @@ def parents_waiting(
 
 def lanes_too_late(ledger: Ledger, lane: str | None = None) -> list[str]:
     """Name the lanes that waited for a person when their connection ended."""
-    return [
-        state.name
-        for state in ledger.lanes.values()
-        if state.detached
-        and state.closed is None
-        and state.tip is not None
-        and any(not stub.optional for stub in state.tip.waiting_for)
-        and active_continuation(state.tip) is None
-        and lane in (None, state.name)
-    ]
+    found = []
+    for state in ledger.lanes.values():
+        tip = rules.standing(state)
+        if tip is None or not state.detached or state.closed is not None:
+            continue
+        waits = any(not stub.optional for stub in tip.waiting_for)
+        if waits and active_continuation(tip) is None and lane in (None, state.name):
+            found.append(state.name)
+    return found
 
 
 def form_facts(ledger: Ledger, parent_id: str, *, ended: bool = False) -> FormFacts:
@@ -176,7 +176,8 @@ def _hold(parent: ResponseState) -> str:
 
 def _refused_key(parent: ResponseState) -> str | None:
     newest = parent.continuations[-1] if parent.continuations else None
-    return newest.key if newest is not None and newest.state in ("failed", "unsent") else None
+    back = newest is not None and (newest.state in ("failed", "unsent") or newest.left)
+    return newest.key if newest is not None and back else None
 
 
 def _phase(parent: ResponseState, *, ended: bool, end_kind: str | None) -> tuple[Phase, str]:
@@ -184,8 +185,8 @@ def _phase(parent: ResponseState, *, ended: bool, end_kind: str | None) -> tuple
     if carrier is not None:
         return _carried(carrier)
     lane = parent.lane
-    if parent.successor is not None:
-        went = f"The conversation went on with {parent.successor.id} without these answers."
+    if parent.continued_by is not None:
+        went = f"The conversation went on with {parent.continued_by.id} without these answers."
         return "closed", went
     if lane.closed is not None:
         return "closed", "The lane is closed; these answers can no longer be sent."
@@ -199,7 +200,7 @@ def _phase(parent: ResponseState, *, ended: bool, end_kind: str | None) -> tuple
     if not parent.waiting_for:
         return "closed", f"{parent.id} does not wait for answers any more ({parent.status})."
     refused = parent.continuations[-1] if parent.continuations else None
-    return "open", "" if refused is None else _refused(refused)
+    return "open", "" if refused is None else _refused(parent, refused)
 
 
 def _carried(carrier: RequestState) -> tuple[Phase, str]:
@@ -213,7 +214,11 @@ def _carried(carrier: RequestState) -> tuple[Phase, str]:
     return "sending", f"{when}, not confirmed yet"
 
 
-def _refused(request: RequestState) -> str:
-    why = ": ".join(part for part in (request.error_code, request.error_message) if part)
+def _refused(parent: ResponseState, request: RequestState) -> str:
+    source: RequestState | ResponseState = request
     said = "never left this machine" if request.state == "unsent" else "was refused"
+    successor = parent.successor
+    if request.left and successor is not None and successor.request is request:
+        source, said = successor, f"began {successor.id}, which came to nothing"
+    why = ": ".join(part for part in (source.error_code, source.error_message) if part)
     return f"The continuation {said}: {clip(why, 400)} Your answers are kept."
