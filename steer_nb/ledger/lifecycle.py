@@ -137,7 +137,10 @@ def response_ended(ledger: Ledger, fact: f.ResponseEnded, entry: Entry) -> Respo
         index = item.output_index if own_id is None else places.get(own_id, item.output_index)
         items.finish(ledger, response, item, index, entry, source="terminal")
     if response.status in ("failed", "cancelled"):
-        required.came_to_nothing(ledger, response)
+        if again:
+            required.set_aside(response)  # what only the second end names
+        else:
+            required.came_to_nothing(ledger, response)
     return response
 
 
