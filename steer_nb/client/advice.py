@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from steer_nb.errors import ServerRefused
+from typing import TYPE_CHECKING
 
-__all__ = ["ADVICE", "refused"]
+from steer_nb.errors import ServerRefused
+from steer_nb.wire import largest_parts
+
+if TYPE_CHECKING:
+    from steer_nb.ledger import Ledger
+
+__all__ = ["ADVICE", "refused", "too_big"]
 
 ADVICE = {
     "previous_response_not_found": (
@@ -68,3 +74,22 @@ and send it again.'
         param=param,
         status=status,
     )
+
+
+def too_big(ledger: Ledger, size: int, key: str) -> str:
+    """Say which message was the largest of a connection that ended with 1009, and what fills it.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The session's.
+    size : int
+        Bytes of that message.
+    key : str
+        Its local key.
+    """
+    request, steer = ledger.requests.get(key), ledger.steers.get(key)
+    body = {"input": steer.input} if steer is not None else {} if request is None else request.body
+    parts = [f"{where} ({part:,} bytes)" for where, part in largest_parts(body)]
+    most = f", most of it in {', '.join(parts)}" if parts else ""
+    return f"The largest message was {key} with {size:,} bytes{most}: send less."

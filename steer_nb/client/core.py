@@ -11,6 +11,7 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.client.advice import too_big
 from steer_nb.client.answers import Answers
 from steer_nb.client.handshake import FAILURES, explain
 from steer_nb.client.reconnecting import Reconnect, Reconnector
@@ -177,7 +178,7 @@ class Core:
 
     def post(self, key: str, text: str) -> None:
         """Hand a recorded and synced message to the socket; returns at once."""
-        self._largest = max(self._largest, (len(text), key))
+        self._largest = max(self._largest, (len(text.encode()), key))
         self._outbox.append((key, text))
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write(), name=f"steer-nb write {self.name}")
@@ -227,8 +228,7 @@ class Core:
         words = f"{closing.code} {closing.reason}".rstrip()
         extra = ""
         if closing.code == 1009:
-            size, key = self._largest
-            extra = f" The largest message was {key} with {size:,} characters: send less."
+            extra = f" {too_big(self.ledger, *self._largest)}"
         return f"Session {self.name} has no connection any more: {who} ({words}).{extra}"
 
     async def rotate(self) -> None:

@@ -13,6 +13,7 @@ from steer_nb.wire.jsonio import check_value, encode
 from steer_nb.wire.lanes import check_stream_id
 from steer_nb.wire.limits import CONNECTION_SECONDS, MAX_IN_FLIGHT, MAX_STREAM_IDS
 from steer_nb.wire.requests import CREATE_FIELDS, response_create, response_steer
+from steer_nb.wire.sizes import largest_parts
 from steer_nb.wire.steer_events import (
     ResponseSteerAcceptedEvent,
     ResponseSteerFailedEvent,
@@ -53,6 +54,7 @@ __all__ = [
     "encode",
     "fill_stub",
     "kind_of",
+    "largest_parts",
     "read_error",
     "response_create",
     "response_steer",

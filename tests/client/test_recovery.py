@@ -323,7 +323,7 @@ def test_other_closes_are_not_tried_again(stage, session, code):
     assert session.closed
     assert notes(session, "reconnecting") == []
     if code == 1009:
-        with pytest.raises(NotConnected, match=r"largest message was create-1 with [\d,]+ char"):
+        with pytest.raises(NotConnected, match=r"largest message was create-1 with [\d,]+ bytes"):
             session.lane("a").create("again")
 
 
