@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from steer_nb import Lane, Session
+    from steer_nb.simulator import Scenario
 
 SOON = Reconnect(attempts=5, first_s=0.01, longest_s=0.05, rotate_s=None)
 PNG = "data:image/png;base64,iVBORw0KGgo="
@@ -37,12 +38,12 @@ def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
     raise AssertionError("it did not come about")
 
 
-def waiting(scenario: str, **lane: Any) -> tuple[Session, Lane]:
+def waiting(scenario: str | Scenario, **lane: Any) -> tuple[Session, Lane]:
     session = steer_nb.connect(
         simulate=Simulator(scenario, speed=0),
         journal=False,
         quiet=True,
-        name=scenario,
+        name=str(getattr(scenario, "name", scenario)),
         reconnect=SOON,
     )
     opened = session.lane("planner", **lane)

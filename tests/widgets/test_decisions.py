@@ -10,7 +10,7 @@ import ipywidgets as w
 import pytest
 
 import steer_nb
-from steer_nb.simulator import AwaitSteer, RefuseSteers, Say, Simulator, scenario
+from steer_nb.simulator import AwaitSteer, Fail, RefuseSteers, Say, Simulator, scenario
 from steer_nb.trace import Header, Trace, load
 from steer_nb.widgets import LaneView, html_for, render
 from steer_nb.widgets.decisions import to_decide
@@ -220,6 +220,8 @@ def patient(turn: Turn) -> Iterator[Step]:
         yield AwaitSteer(1)
         return
     yield Say(turn.prompt)
+    if turn.prompt.startswith("fail"):
+        yield Fail("server_error", "Oops.")
     if "wait" in turn.prompt:
         yield AwaitSteer(20)
 
@@ -430,6 +432,34 @@ def test_a_text_that_was_taken_out_stands_beside_and_can_be_dropped(session: Ses
     box.click("Drop")
     until(lambda: not box.buttons())
     assert box.box.text.value == ""
+
+
+def test_words_whose_response_failed_are_back_in_the_box(session: Session) -> None:
+    lane = session.lane("planner")
+    box = Shown(lane)
+    request = lane.create("fail once")
+    until(lambda: box.box.text.value == "fail once")
+    assert "Your request failed, and is back in the box. server_error: Oops" in box.status
+    until(lambda: box.box.button.description == "Send again")
+    box.box.button.click()
+    until(lambda: session.read(lambda ledger: ledger.requests[request.key].decision))
+    until(lambda: box.box.text.value == "fail once" and not box.box.button.disabled)
+    box.box.text.value = "something else"
+    box.box.button.click()
+    until(lambda: lane.text == "something else")
+    until(lambda: not box.box.text.value)
+    assert sent(session) == ["fail once", "fail once", "something else"]
+
+
+def test_what_was_said_after_a_failed_response_takes_its_place(session: Session) -> None:
+    lane = session.lane("planner")
+    lane.create("fail once").wait(10)
+    box = Shown(lane)
+    until(lambda: box.box.text.value == "fail once")
+    box.box.text.value = ""
+    until(lambda: "Send again" in box.buttons())
+    lane.create("Hello.").wait(10)
+    until(lambda: not box.buttons())
 
 
 @pytest.mark.parametrize("value", ["two\nlines", [{"role": "user", "content": "a message"}]])

@@ -9,11 +9,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import steer_nb
+from steer_nb.simulator import CallFunction, Fail, Say, scenario
 from steer_nb.widgets.forms import ContinuationForm, pending_forms
-from tests.widgets.forming import continuations, cut, only, section, shown, status, until
+from tests.widgets.forming import (
+    continuations,
+    cut,
+    only,
+    section,
+    shown,
+    status,
+    until,
+    waiting,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from steer_nb import Lane, Session
+    from steer_nb.simulator import Step, Turn
 
 # -- one form, one continuation --------------------------------------------------------------------
 
@@ -286,6 +299,36 @@ def test_what_the_service_refuses_is_said_and_can_be_sent_again(
     assert "Your answers are kept." in form._status.value
     until(lambda: not form.send.disabled)
     assert form.facts.phase == "open"
+
+
+@scenario("stumbling", "Fails the first time that it has the results.")
+def stumbling(turn: Turn) -> Iterator[Step]:
+    if not turn.results:
+        yield CallFunction("get_weather", {"city": "Lisbon"})
+    elif "second" in str([one.text for one in turn.results.values()]):
+        yield Say("Told.")
+    else:
+        yield Fail("server_error", "Something <b>broke</b>.")
+
+
+def test_answers_whose_response_fails_are_offered_again_in_the_same_form() -> None:
+    session, lane = waiting(stumbling)
+    with session:
+        form = only(session)
+        area = section(form, "function_call_output").area
+        area.value = "first"
+        form.send.click()
+        until(lambda: "came to nothing: server_error: Something" in form._status.value)
+        assert "<b>broke" not in form._status.value
+        assert "Your answers are kept." in form._status.value
+        until(lambda: not form.send.disabled)
+        assert (form.facts.phase, area.value) == ("open", "first")
+        assert only(session).parent_id == form.parent_id, "a new display has it, too"
+        area.value = "second"
+        form.send.click()
+        until(lambda: form.facts.phase == "committed")
+        assert lane.wait(10) == "idle"
+        assert len(continuations(session)) == 2
 
 
 def test_answer_all_as_cancelled_fills_every_kind(seven: tuple[Session, Lane]) -> None:
