@@ -26,6 +26,7 @@ from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
 from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
+from steer_nb.ledger.deciding import came_to_nothing
 from steer_nb.simulator import Simulator
 from tests.crash.invariants import different
 from tests.crash.mischief import Mischief
@@ -142,10 +143,16 @@ class People(RuleBasedStateMachine):
         with contextlib.suppress(SteerError):
             self.lane(name).send(self.words())
 
-    @rule(name=lanes)
-    def steer(self, name):
+    @rule(name=lanes, count=st.integers(1, 3), events=st.integers(0, 6))
+    def steer(self, name, count, events):
+        """Steer what is being written, some events after it began."""
         with contextlib.suppress(SteerError):
-            self.lane(name).steer(self.words())
+            lane = self.lane(name)
+            if not self.busy(name):
+                lane.create(self.words())
+            self.read(events)
+            for _ in range(count):
+                lane.steer(self.words())
 
     @rule(name=lanes, most=st.integers(1, 7))
     def fill(self, name, most):
@@ -157,15 +164,20 @@ class People(RuleBasedStateMachine):
                     self.lane(name).fill(key, **answer(key, kind, call))
 
     @rule(name=lanes)
-    def clear(self, name):
-        for required in self.lane_or_none(name):
-            with contextlib.suppress(SteerError):
-                self.lane(name).clear(required.key)
+    def answer_and_go_on(self, name):
+        self.fill(name, 7)
+        self.go_on(name)
 
-    @rule(name=lanes)
-    def cancel(self, name):
+    @rule(name=lanes, clear=st.booleans())
+    def take_back(self, name, clear):
+        """Clear what is filled, or answer all that is open as cancelled."""
+        lane = self.session.lanes.get(name)
         with contextlib.suppress(SteerError):
-            self.lane(name).cancel_all()
+            if lane is not None and clear:
+                for required in lane.required_input:
+                    lane.clear(required.key)
+            elif lane is not None:
+                lane.cancel_all()
 
     @rule(name=lanes)
     def go_on(self, name):
@@ -176,10 +188,10 @@ class People(RuleBasedStateMachine):
     def fork(self, source, name):
         if source != name:
             with contextlib.suppress(SteerError):
-                self.lane(source).fork(name)
+                self.lane(source).fork(name).create(self.words())
 
     @rule(name=lanes)
-    def close_lane(self, name):
+    def close(self, name):
         if name in self.session.lanes and len(self.session.lanes) > 1:
             self.session.lanes[name].close()
 
@@ -188,11 +200,12 @@ class People(RuleBasedStateMachine):
         with contextlib.suppress(WaitTimeout):
             self.session.wait(0.05)
 
-    @rule()
-    def read_on(self):
+    @rule(events=st.integers(1, 12))
+    def read(self, events):
+        """Let so many things happen, if they do."""
         with contextlib.suppress(WaitTimeout):
             seen = self.session.read(lambda ledger: ledger.version)
-            more = lambda ledger: True if ledger.version > seen + 3 else None  # noqa: E731
+            more = lambda ledger: True if ledger.version > seen + events else None  # noqa: E731
             self.session.until(more, 0.01, lambda: "")
 
     @precondition(lambda self: self.session is not None and self.cuts < 3)
@@ -207,6 +220,7 @@ class People(RuleBasedStateMachine):
             lambda: "no new connection",
         )
 
+    @precondition(lambda self: self.cuts > 0)
     @rule(name=lanes, word=st.sampled_from([None, "continue", "rebuild", "leave"]))
     def recover(self, name, word):
         with contextlib.suppress(SteerError):
@@ -214,13 +228,7 @@ class People(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 20), again=st.booleans())
     def decide(self, number, again):
-        keys = self.session.read(
-            lambda ledger: [
-                m.key
-                for m in (*ledger.steers.values(), *ledger.requests.values())
-                if m.state in ("unknown", "failed", "unsent") or getattr(m, "left", False)
-            ]
-        )
+        keys = self.may_be_decided()
         if keys:
             handle = self.handle(keys[number % len(keys)])
             with contextlib.suppress(SteerError):
@@ -341,12 +349,17 @@ class People(RuleBasedStateMachine):
 
     # -- helpers -----------------------------------------------------------------------------------
 
+    def may_be_decided(self):
+        return self.session.read(
+            lambda ledger: [
+                m.key
+                for m in (*ledger.steers.values(), *ledger.requests.values())
+                if m.state in ("unknown", "failed", "unsent") or came_to_nothing(ledger, m)
+            ]
+        )
+
     def handle(self, key):
         return (Steer if key.startswith("steer") else Response)(self.session, key)
-
-    def lane_or_none(self, name):
-        lane = self.session.lanes.get(name)
-        return () if lane is None else lane.required_input
 
     def asked(self, name):
         def look(ledger):
