@@ -186,7 +186,8 @@ class People(RuleBasedStateMachine):
 
     @rule(source=lanes, name=st.sampled_from(LANES))
     def fork(self, source, name):
-        if source != name:
+        # A lane that began anew while a steer of it is pending leaves that pending, in truth too.
+        if source != name and not self.busy(name):
             with contextlib.suppress(SteerError):
                 self.lane(source).fork(name).create(self.words())
 
