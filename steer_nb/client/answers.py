@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.settings import redacted
+from steer_nb.client.settings import HIDDEN, redacted
 from steer_nb.errors import InvalidInput, TraceError
 from steer_nb.ledger import rules
 from steer_nb.wire import cancelled_fields, fill_stub, stub_key
+from steer_nb.wire.credentials import hidden_fields, with_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +67,26 @@ class Answers:
     def fill(self, lane: LaneSettings, key: str, by: str, fields: Mapping[str, Any]) -> None:
         """Give a required input its value; on the disk when this returns."""
         response, stub = self.open_input(lane, key)
-        self.save(lane, response, stub, fill_stub(stub.stub, stub.call, **fields), by)
+        item = self._known(response, key, fill_stub(stub.stub, stub.call, **fields))
+        self.save(lane, response, stub, item, by)
+
+    def _known(self, parent: ResponseState, key: str, item: dict[str, Any]) -> dict[str, Any]:
+        """`item` with the credentials that were given before, where it says that they are hidden.
+
+        Raises
+        ------
+        InvalidInput
+            Where they are not known here: after a recovery nobody knows them.
+        """
+        if not hidden_fields(item):
+            return item
+        item = with_credentials(item, self._whole.get((parent.id, key), {}))
+        hidden = hidden_fields(item)
+        if hidden:
+            rule = "credentials are in no file, so they are given again"
+            msg = f"{hidden[0]} is {HIDDEN!r}: {rule}."
+            raise InvalidInput(msg, field=hidden[0], value=HIDDEN, rule=rule)
+        return item
 
     def save(
         self,
@@ -102,6 +122,11 @@ class Answers:
             whole = self._whole.get((parent.id, stub_key(item)))
             items.append(whole if whole is not None and redacted(whole) == item else item)
         return items
+
+    def whole(self, item: dict[str, Any]) -> dict[str, Any]:
+        """An answer that was given here, and that the trace has with its credentials hidden."""
+        found = (whole for whole in reversed(self._whole.values()) if redacted(whole) == item)
+        return next(found, item) if hidden_fields(item) else item
 
     def clear(self, lane: LaneSettings, key: str) -> None:
         """Take a value back that was not sent yet."""

@@ -104,6 +104,11 @@ class Lane:
         return self._of(lambda s: s.responses[-1].text if s.responses else "", "")
 
     @property
+    def draft(self) -> str:
+        """What stands half typed in the box below it; empty where nothing does."""
+        return self._of(lambda s: s.draft, "")
+
+    @property
     def response(self) -> Response | None:
         """Its newest response or request, if there is any."""
 

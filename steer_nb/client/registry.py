@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.client.drafts import drafts_said
 from steer_nb.client.endpoint import Endpoint, from_environment, of_client, of_url
 from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.restoring import about
@@ -237,6 +238,8 @@ def _recovered_line(session: Session, journal: Journal) -> str:
     torn = f", without a torn last line of {len(journal.torn)} bytes" if journal.torn else ""
     decide = ", ".join(status["to_decide"])
     rest = f" To decide: {decide}." if decide else ""
+    half = session.read(lambda _: drafts_said(session.core))
+    rest += f" Half typed, and kept: {', '.join(half)}." if half else ""
     return (
         f"Recovered session {session.name} from {journal.path} ({len(session.trace)} entries"
         f"{torn}), connected to {session.url}.{rest}"

@@ -46,6 +46,8 @@ class RequiredInput:
     tool : dict or None
         The run of one's own function for it: `name`, `by`, `running`, `ok`, `output`, `error`,
         `duration_s`.
+    draft : dict or None
+        What stands half typed in its form, by the form's own names; it never counts as an answer.
     """
 
     key: str
@@ -62,6 +64,7 @@ class RequiredInput:
     lane: str
     filled_by: str | None
     tool: dict[str, Any] | None
+    draft: dict[str, Any] | None = None
 
     @property
     def arguments(self) -> str:
@@ -75,7 +78,8 @@ class RequiredInput:
         tool = "" if self.tool is None else f", tool {_run_word(self.tool)}"
         return (
             f"<RequiredInput {self.key}: {self.type}{f' for {what}' if what else ''}, "
-            f"{self.state}{', optional' if self.optional else ''}{tool}>"
+            f"{self.state}{', optional' if self.optional else ''}"
+            f"{', half typed' if self.draft is not None else ''}{tool}>"
         )
 
 
@@ -96,6 +100,7 @@ def snapshot(state: RequiredInputState, lane: str) -> RequiredInput:
         lane=lane,
         filled_by=state.filled_by,
         tool=None if state.tool is None else _run(state.tool),
+        draft=copy.deepcopy(state.draft),
     )
 
 

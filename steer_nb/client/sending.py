@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.settings import merge, redacted
+from steer_nb.client.settings import HIDDEN, merge, redacted
 from steer_nb.client.tools import split_tools
 from steer_nb.errors import (
     InvalidInput,
@@ -22,6 +22,7 @@ from steer_nb.ledger import rules
 from steer_nb.ledger.context import as_items
 from steer_nb.ledger.required import active_continuation, answer_keys
 from steer_nb.wire import MAX_STREAM_IDS, encode, response_create, response_steer
+from steer_nb.wire.credentials import hidden_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -291,6 +292,10 @@ class Sender:
     def _send_create(
         self, lane: LaneSettings, body: dict[str, Any], overrides: Overrides, again: str | None
     ) -> str:
+        if isinstance(body.get("input"), list):  # perhaps read back from the trace
+            known = self._core.answers.whole
+            body["input"] = [known(i) if isinstance(i, dict) else i for i in body["input"]]
+        _check_whole(lane, body, again)
         request = response_create(stream_id=lane.stream_id, **body)
         self.check_name(lane.stream_id, set())
         key = self._key("create")
@@ -323,6 +328,24 @@ class Sender:
 def _on(lane: LaneSettings, reason: str | None) -> str:
     text = (reason or "it cannot take this now").rstrip(".")
     return f"Lane {lane.name}: {text}."
+
+
+def _check_whole(lane: LaneSettings, body: Mapping[str, Any], again: str | None) -> None:
+    """Refuse what came back from a file without its credentials."""
+    hidden = hidden_fields(body)
+    if not hidden:
+        return
+    name = "" if lane.stream_id is None else f"{lane.stream_id!r}, "
+    if not hidden[0].startswith("input"):
+        how = f"session.lane({name}tools=[...])"
+    elif body.get("previous_response_id") is None:
+        how = "a new conversation, with previous_response_id=None, since this one repeats it"
+    else:
+        how = "%steer pending, or lane.fill(key, tools=[...])"
+        how = how if again is None else f"drop {again}, then {how}"
+    rule = "credentials are in no file, so after a recovery they are given again"
+    msg = f"Lane {lane.name}: {hidden[0]} is {HIDDEN!r}, and nothing was sent: {rule}: {how}."
+    raise InvalidInput(msg, field=hidden[0], value=HIDDEN, rule=rule)
 
 
 def _number(key: str) -> int:

@@ -78,6 +78,7 @@ class Session:
         self._lanes: dict[str | None, Lane] = {}
         self._process = os.getpid()
         self._forget: Callable[[], None] | None = None
+        self._closing: list[Callable[[], object]] = []
 
     def open(self, journal: Journal | None) -> None:
         """Connect; `steer_nb.connect` calls it once."""
@@ -319,6 +320,22 @@ class Session:
 
         return unsubscribe
 
+    def before_close(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Call ``callback()`` when the session is about to be closed, on the thread that closes it.
+
+        Returns
+        -------
+        callable
+            Takes it back.
+        """
+        self._closing.append(callback)
+
+        def forget() -> None:
+            if callback in self._closing:
+                self._closing.remove(callback)
+
+        return forget
+
     # -- waiting and closing -----------------------------------------------------------------
 
     def _all_settled(self, _: Ledger) -> dict[str, str] | None:
@@ -358,6 +375,8 @@ class Session:
         """
         if os.getpid() != self._process:
             return
+        while self._closing:  # what is typed and not kept yet
+            self._closing.pop()()
         io_thread.run(self.core.shut())
         if self._forget is not None:
             self._forget()

@@ -13,16 +13,16 @@ from steer_nb.client.tools import Tool, split_tools
 from steer_nb.errors import InvalidInput
 from steer_nb.ledger import DEFAULT_LANE
 from steer_nb.wire import response_create
+from steer_nb.wire.credentials import HIDDEN, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEFAULT_MODEL", "LaneSettings", "merge", "prepare", "redacted"]
+__all__ = ["DEFAULT_MODEL", "HIDDEN", "LaneSettings", "merge", "prepare", "redacted"]
 
 DEFAULT_MODEL = "gpt-6-astra"
 """The model where none is named; it supports steering [O, chapter 5.1]."""
 
-HIDDEN = "(hidden)"
 _OWN = {
     "input": "it is the first argument",
     "stream_id": "it is the lane's name",
@@ -104,43 +104,3 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     for layer in layers:
         merged.update(layer)
     return {name: value for name, value in merged.items() if value is not None}
-
-
-def redacted(body: Mapping[str, Any]) -> dict[str, Any]:
-    """`body` without the credentials that MCP tools carry: what may be written to a trace.
-
-    The trace holds messages verbatim, except for these: a key must not be in a file that is shared.
-
-    Examples
-    --------
-    >>> redacted({"tools": [{"type": "mcp", "server_label": "x", "authorization": "t"}]})
-    {'tools': [{'type': 'mcp', 'server_label': 'x', 'authorization': '(hidden)'}]}
-    """
-    result = _hide(body)
-    items = body.get("input")
-    if isinstance(items, list):  # the answer to a tool search is a list of tools, too
-        result["input"] = [_hide(item) if isinstance(item, dict) else item for item in items]
-    return result
-
-
-def _hide(holder: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(holder)
-    tools = holder.get("tools")
-    if isinstance(tools, list) and any(_has_secret(tool) for tool in tools):
-        result["tools"] = [_without_secret(tool) for tool in tools]
-    return result
-
-
-def _has_secret(tool: object) -> bool:
-    return isinstance(tool, dict) and bool(tool.get("authorization") or tool.get("headers"))
-
-
-def _without_secret(tool: Any) -> Any:
-    if not _has_secret(tool):
-        return tool
-    tool = dict(tool)
-    if tool.get("authorization"):
-        tool["authorization"] = HIDDEN
-    if isinstance(tool.get("headers"), dict):
-        tool["headers"] = dict.fromkeys(tool["headers"], HIDDEN)
-    return tool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args
 
-from steer_nb.ledger import deciding, required, steering
+from steer_nb.ledger import deciding, drafts, required, steering
 from steer_nb.ledger.state import (
     ConnectionState,
     LaneState,
@@ -169,6 +169,7 @@ def request_sent(ledger: Ledger, fact: f.RequestSent, entry: Entry) -> None:
     ledger.requests[fact.key] = request
     lane.queue.append(request)
     lane.requests.append(request)
+    drafts.said(lane, fact.body.get("input"))
     parent = ledger.responses.get(fact.previous_response_id or "")
     if fact.answers:
         required.answers_sent(ledger, request, parent, entry)

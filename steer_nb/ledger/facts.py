@@ -18,6 +18,7 @@ __all__ = [
     "Dropped",
     "Fact",
     "InputCleared",
+    "InputDrafted",
     "InputFilled",
     "ItemAdded",
     "ItemFinished",
@@ -28,6 +29,7 @@ __all__ = [
     "Other",
     "PartFinished",
     "Reconnecting",
+    "Recovered",
     "RequestSent",
     "ResponseEnded",
     "ResponseProgress",
@@ -37,6 +39,7 @@ __all__ = [
     "SteerFailed",
     "SteerPending",
     "SteerSent",
+    "TextDrafted",
     "ToolFinished",
     "ToolStarted",
     "Unsent",
@@ -81,6 +84,10 @@ class LaneRecovered(Fact, frozen=True, gc=False):
     lane: str | None
     choice: str
     base: str | None
+
+
+class Recovered(Fact, frozen=True, gc=False):
+    """A new process took the session up: what only the old one knew is gone."""
 
 
 class Dropped(Fact, frozen=True, gc=False):
@@ -264,6 +271,25 @@ class InputCleared(Fact, frozen=True, gc=False):
 
     parent_id: str
     key: str
+
+
+class InputDrafted(Fact, frozen=True, gc=False):
+    """A person began to answer a required input, and is not done.
+
+    `fields` are the values of its form that changed since the draft before, as they stand there;
+    None where the person gave it up.
+    """
+
+    parent_id: str
+    key: str
+    fields: dict[str, Any] | None
+
+
+class TextDrafted(Fact, frozen=True, gc=False):
+    """A person began to say something on a lane; empty where nothing stands there any more."""
+
+    lane: str | None
+    text: str
 
 
 class ToolStarted(Fact, frozen=True, gc=False):

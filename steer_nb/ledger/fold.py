@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.ledger import connections, deciding, items, lifecycle, required, steering
+from steer_nb.ledger import connections, deciding, drafts, items, lifecycle, required, steering
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.responses import read
 from steer_nb.ledger.state import LaneState
@@ -163,6 +163,7 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.LaneRecovered: connections.lane_recovered,
     f.Dropped: deciding.dropped,
     f.Reconnecting: connections.reconnecting,
+    f.Recovered: drafts.recovered,
     f.RequestSent: connections.request_sent,
     f.Unsent: connections.unsent,
     f.ServerError: connections.server_error,
@@ -179,6 +180,8 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.SteerFailed: steering.failed,
     f.InputFilled: required.filled,
     f.InputCleared: required.cleared,
+    f.InputDrafted: drafts.input_drafted,
+    f.TextDrafted: drafts.text_drafted,
     f.ToolStarted: required.tool_started,
     f.ToolFinished: required.tool_finished,
     f.Odd: Ledger._odd,

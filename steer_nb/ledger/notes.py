@@ -70,6 +70,10 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
             )
         case "cleared":
             return (f.InputCleared(_name(data, "parent"), _name(data, "key")),)
+        case "draft":
+            return (_draft(lane, data),)
+        case "recovered":
+            return (f.Recovered(),)
         case "tool_started":
             return (
                 f.ToolStarted(
@@ -100,6 +104,16 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
             return (f.Odd("local", f"{kind}: {detail}"),)
         case _:
             return ()
+
+
+def _draft(lane: str | None, data: dict[str, Any]) -> f.Fact:
+    """Read what is half typed: into a form, or into the box below a lane."""
+    if "key" not in data:
+        return f.TextDrafted(lane, _name(data, "text"))
+    fields = data["fields"]
+    return f.InputDrafted(
+        _name(data, "parent"), _name(data, "key"), None if fields is None else dict(fields)
+    )
 
 
 def _name(data: dict[str, Any], field: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steer_nb.errors import InvalidInput
+from steer_nb.ledger import drafts
 from steer_nb.ledger.state import RequestState, RequiredInputState, ResponseState, ToolRun
 from steer_nb.wire import STUB_KINDS, stub_key
 
@@ -106,6 +107,9 @@ def filled(ledger: Ledger, fact: f.InputFilled, entry: Entry) -> ResponseState |
     stub.item = fact.item
     stub.filled = entry
     stub.filled_by = fact.by
+    stub.lost = False
+    if fact.by == "user":
+        stub.typing = False  # the draft became this
     return parent
 
 
@@ -146,6 +150,7 @@ def answers_returned(ledger: Ledger, request: RequestState) -> None:
         if stub.request_key == request.key and stub.state == "sent":
             stub.state = "filled"
             stub.sent = stub.request_key = None
+            drafts.ask_again(stub)
     lane = parent.lane
     left = lane.resumed if lane.resume in ("rebuild", "leave") else None
     if left is not None and parent.started.seq < left.seq:
@@ -186,6 +191,7 @@ def reopened(parent: ResponseState) -> None:
             continue
         stub.state = "open" if stub.item is None else "filled"
         stub.sent = stub.request_key = stub.continuation_response_id = None
+        drafts.ask_again(stub)
 
 
 def tool_started(ledger: Ledger, fact: f.ToolStarted, entry: Entry) -> ResponseState | None:

@@ -160,6 +160,17 @@ class RequiredInputState:
     request_key: str | None = None
     continuation_response_id: str | None = None
     tool: ToolRun | None = None
+    typed: dict[str, Any] = field(default_factory=dict)
+    """The values of its form as they were last saved, complete or not."""
+    typing: bool = False
+    """Whether they are newer than the item, and not complete."""
+    lost: bool = False
+    """Credentials in its item were known to a process that is gone, and to no file."""
+
+    @property
+    def draft(self) -> dict[str, Any] | None:
+        """What a person typed for it, and what is not complete yet; never sent."""
+        return self.typed if self.typing and self.is_open else None
 
     @property
     def name(self) -> str | None:
@@ -356,6 +367,8 @@ class LaneState:
     resume_from: str | None = None
     resumed: Entry | None = None
     last: Entry | None = None
+    draft: str = ""
+    """What is half typed in the box below it."""
 
     @property
     def name(self) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.ledger import drafts
 from steer_nb.ledger.deciding import decide
 from steer_nb.ledger.state import LaneState, RequestState, ResponseState, SteerState, SteerWord
 
@@ -68,6 +69,7 @@ def sent(ledger: Ledger, fact: f.SteerSent, entry: Entry) -> ResponseState | Non
     steer.deltas_at_send = 0 if parent is None else parent.n_deltas
     if parent is not None:
         parent.lane.last = entry
+        drafts.said(parent.lane, fact.input)
     return parent
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as w
 
+from steer_nb.client.drafts import keep_text
 from steer_nb.errors import LaneBusy, SteerError
 from steer_nb.widgets.cells import cells
 from steer_nb.widgets.controls import button, control, line, static, styled, view_bundle
 from steer_nb.widgets.decidebox import DecideBox, handle_of, sent_words
+from steer_nb.widgets.drafting import Keeper
 from steer_nb.widgets.painter import NOTHING, Picture
 from steer_nb.widgets.text import clip, esc, plain
 from steer_nb.widgets.ticker import in_background, ticker
@@ -34,8 +36,10 @@ _LOOK_AGAIN_S: Final = 0.3
 class SayBox:
     """Sends what a person types to a lane: a steer while it writes, else its next turn.
 
-    The text of a steer that failed comes back into the field, where that is empty, and stands
-    beside it otherwise. What is to decide after a lost connection stands above it.
+    What is half typed is kept in the trace as the lane's draft, and stands in the field again when
+    it is shown later, by another kernel too. The text of a steer that failed comes back into the
+    field, where that is empty, and stands beside it otherwise. What is to decide after a lost
+    connection stands above it.
 
     Parameters
     ----------
@@ -52,6 +56,7 @@ class SayBox:
             wide=True,
             continuous_update=True,  # or each change of the placeholder would empty the field
             placeholder=f"Say something to {name} …",
+            value=lane.draft,
         )
         self.button = button("Send", f"Send to {name}", css="snb-go")
         self.status = static(css="snb-status")
@@ -68,6 +73,12 @@ class SayBox:
         self._tried: set[str] = set()
         self._held: Undecided | None = None
         """What failed and whose text was put back into the field."""
+        self._outgoing: str | None = None
+        """What is being sent: it is on the disk already."""
+        self._draft = self._shown = self.text.value
+        """The lane's draft as it was told last, and as it stood in the field last."""
+        self._keeper = Keeper(self._keep)
+        self._forget = lane.session.before_close(self._keeper.now)
         self.button.on_click(self._submit_soon)
         self.text.on_msg(self._message)
         self.text.observe(self._typed, names="value")
@@ -85,8 +96,11 @@ class SayBox:
         """Take it away: there is nobody left to talk to."""
         for picture in self._pictures:
             picture.update(NOTHING)
+        self._forget()
 
-    def refresh(self, verb: str, decisions: Decisions | None = None) -> None:
+    def refresh(
+        self, verb: str, decisions: Decisions | None = None, draft: str | None = None
+    ) -> None:
         """Say what the button would do now, and what is to decide. Any thread may call this.
 
         Parameters
@@ -95,7 +109,12 @@ class SayBox:
             Send or Steer.
         decisions : Decisions, optional
             What the ledger says is to decide.
+        draft : str, optional
+            What the ledger says is half typed.
         """
+        if draft is not None and draft != self._draft:
+            self._draft = draft
+            ticker.later(("follow", self), 0.0, self._follow)
         if decisions != self._decisions:
             self._decisions = decisions
             self.decide.later(self._decide)
@@ -112,6 +131,38 @@ class SayBox:
         verb = held.verb if held is not None and unchanged and self._verb == "Send" else self._verb
         if self.button.description != verb:
             self.button.description = verb
+
+    # -- drafts ----------------------------------------------------------------------------------
+
+    def _own(self) -> str:
+        """What a person typed here: not a failed steer's text that stands there as it was."""
+        text, held = self.text.value, self._held
+        return "" if held is not None and text == held.text else text
+
+    def _keep(self) -> int:
+        own = self._own()
+        if own == self._outgoing:
+            return 0
+        try:
+            keep_text(self._lane, own)
+        except SteerError as error:
+            self._say(str(error), "snb-bad")
+            return 0
+        self._shown = own
+        return len(own)
+
+    def _follow(self) -> None:
+        """Show what was typed, or sent, in another display of the lane, unless one types here."""
+        # Read anew: a picture may be older than what was kept here meanwhile.
+        draft, own = self._lane.draft, self._own()
+        if draft == own:
+            self._shown = draft
+        elif self._keeper.pending or not cells.quiet(_QUIET_S):
+            ticker.later(("follow", self), _LOOK_AGAIN_S, self._follow)
+        elif own == self._shown and self._outgoing is None:
+            self._shown, self._held = draft, None  # a failed steer's text stands beside it now
+            self.text.value = draft
+            self.decide.later(self._decide)
 
     # -- steers that failed ----------------------------------------------------------------------
 
@@ -159,6 +210,7 @@ class SayBox:
         ticker.later(("enter", self), _SETTLE_S, self._settled)
 
     def _typed(self, _: object) -> None:
+        self._keeper.touched()
         if self._entered:
             self._settled()
         elif self._held is not None:
@@ -180,7 +232,9 @@ class SayBox:
             in_background(lambda: self._send(text), "say")
 
     def _send(self, text: str) -> None:
-        held, self._held = self._held, None
+        held = self._held
+        self._keeper.now()  # until it is on its way it can still be refused, or the kernel die
+        self._held, self._outgoing = None, text
         try:
             if held is not None and text == held.text:
                 said = sent_words(handle_of(self._lane, held).send_again())
@@ -190,6 +244,7 @@ class SayBox:
                     self._let_go(held)
         except SteerError as error:
             self._held = held
+            self._keeper.touched()  # it stands in the field as before
             self._say(str(error), "snb-bad")
         except BaseException:
             self._say("Not sent: something went wrong here; see the kernel's log.", "snb-bad")
@@ -199,6 +254,8 @@ class SayBox:
                 self.text.value = ""
             self._say(said, "snb-hint")
         finally:
+            self._outgoing = None
+            ticker.later(("follow", self), 0.0, self._follow)
             self.button.disabled = False
             self._sending.release()
             self._show_verb()

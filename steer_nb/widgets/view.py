@@ -46,6 +46,8 @@ class Drawing:
     """What a text box below it would do: Send or Steer."""
     decisions: Decisions | None = None
     """What is to decide on the lane."""
+    draft: str = ""
+    """What is half typed in the box below it."""
 
     @property
     def bundle(self) -> dict[str, Any]:
@@ -125,7 +127,7 @@ class _Stage:
         for picture in self.pictures:
             picture.update(bundle)
         if self.box is not None:
-            self.box.refresh(drawing.verb, drawing.decisions)
+            self.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
         if drawing.ended:
             self.stop()
             return None
@@ -217,6 +219,7 @@ class LaneView(_View):
                 ended=session.closed or state.closed is not None,
                 verb="Steer" if rules.may_steer(state) is None else "Send",
                 decisions=to_decide(ledger, state),
+                draft=state.draft,
             )
 
         super().__init__(session, ("lane", stream_id), lane.name, draw)
@@ -233,7 +236,7 @@ class LaneView(_View):
             from steer_nb.widgets.saybox import SayBox
 
             stage.box = SayBox(self.lane)
-        stage.box.refresh(drawing.verb, drawing.decisions)
+        stage.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
         stage.below[stage.pictures[-1]] = stage.box.show()
 
     def __repr__(self) -> str:

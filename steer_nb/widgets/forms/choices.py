@@ -11,6 +11,7 @@ from steer_nb.widgets.calls import json_text
 from steer_nb.widgets.controls import control, line
 from steer_nb.widgets.forms.results import parse_json
 from steer_nb.widgets.forms.section import Section, Unanswered
+from steer_nb.wire.credentials import HIDDEN, hidden_fields
 
 __all__ = ["ApprovalSection", "ToolSearchSection"]
 
@@ -21,16 +22,18 @@ class ApprovalSection(Section):
     def build(self) -> list[w.Widget]:
         """Make the two decisions and the reason."""
         self.decision = self.watch(
+            "decision",
             control(
                 w.ToggleButtons,
                 "Whether this call may be made",
                 css="snb-toggle",
                 options=[("Approve", True), ("Deny", False)],
                 value=None,
-            )
+            ),
         )
         self.reason = self.watch(
-            control(w.Text, "Reason for denying", wide=True, placeholder="reason (when denying)")
+            "reason",
+            control(w.Text, "Reason for denying", wide=True, placeholder="reason (when denying)"),
         )
         return [line([self.decision, self.reason])]
 
@@ -54,6 +57,9 @@ class ApprovalSection(Section):
 class ToolSearchSection(Section):
     """Tools for what the model searched: ticked among the lane's own, or pasted as JSON."""
 
+    _known = False
+    """Whether the session knows the credentials that the trace has hidden: it was filled here."""
+
     def build(self) -> list[w.Widget]:
         """Make the list of the lane's functions and a text area."""
         self.known = {tool.name: dict(tool.definition) for tool in self.lane.tools.values()}
@@ -61,16 +67,18 @@ class ToolSearchSection(Section):
         self.ticked: w.SelectMultiple | None = None
         if self.known:
             self.ticked = self.watch(
+                "ticked",
                 control(
                     w.SelectMultiple,
                     "Functions of this lane to offer",
                     options=sorted(self.known),
                     rows=max(2, min(len(self.known), 5)),
                     layout={"width": "14em"},
-                )
+                ),
             )
             rows.append(self.ticked)
         self.area = self.watch(
+            "text",
             control(
                 w.Textarea,
                 "Tools to offer, as a JSON list",
@@ -78,10 +86,10 @@ class ToolSearchSection(Section):
                 wide=True,
                 rows=3,
                 placeholder='[{"type": "function", "name": "…", "parameters": {…}}]',
-            )
+            ),
         )
         self.none = self.watch(
-            control(w.Checkbox, "No tool fits", description="no tool fits", indent=False)
+            "none", control(w.Checkbox, "No tool fits", description="no tool fits", indent=False)
         )
         return [line([*rows, self.area]), line([self.none], css="snb-options")]
 
@@ -98,6 +106,12 @@ class ToolSearchSection(Section):
             which = "tick some or paste" if self.ticked is not None else "paste"
             msg = f"no tools are given: {which} a JSON list, or tick “no tool fits”"
             raise Unanswered(msg)
+        self._known = self._known or self.asked.item is not None
+        hidden = hidden_fields({"tools": tools})
+        if hidden and not self._known:
+            rule = "credentials are in no file, so after a recovery they are typed again"
+            msg = f"{hidden[0]} is {HIDDEN!r}: {rule}."
+            raise InvalidInput(msg, field=hidden[0], value=HIDDEN, rule=rule)
         return {"tools": tools}
 
     def write(self, item: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from steer_nb.client.required import RequiredInput, snapshot
@@ -52,6 +52,8 @@ class FormFacts:
         The ledger's, to see whether anything changed.
     refused : str or None
         Local key of the newest continuation, if it was refused, never left, or its response failed.
+    drafts : dict of str to str
+        What is half typed, by key, with what is missing: only a form knows.
     """
 
     lane: str
@@ -64,6 +66,7 @@ class FormFacts:
     queued: int
     version: int
     refused: str | None = None
+    drafts: dict[str, str] = field(default_factory=dict)
 
     @property
     def needed(self) -> tuple[RequiredInput, ...]:

@@ -2,10 +2,11 @@
 
 What a person types is never lost and the continuation is never doubled:
 
-- Each change is validated at once, and costs nothing else. A valid answer is saved after 0.4 s
-  without another change, and in any case before sending: saving at each key would write a line to
-  the journal for every letter, saving only at the end would lose a long answer with the kernel. An
-  answer that was saved and is no longer valid is taken back: what is saved is what is shown.
+- Each change is validated at once, and costs nothing else. What is shown is saved after 0.4 s
+  without another change, and in any case before sending or closing: saving at each key would write
+  a line to the journal for every letter, saving only at the end would lose a long answer with the
+  kernel. A valid answer fills its required input; what is not complete is kept as a draft, and an
+  answer that was saved before is taken back: what is saved is what is shown.
 - The first click on Send takes a lock and disables the button; it is given back only when the
   service, or the session, refuses. From how many displays or forms ever the clicks come, the
   session itself lets one continuation out for each response.
@@ -19,12 +20,14 @@ They hand over to the ticker or to a thread of their own. No lock is held that t
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as w
 
-from steer_nb.errors import SteerError
+from steer_nb.client.drafts import keep_fields
+from steer_nb.errors import InvalidInput, SteerError
 from steer_nb.widgets.controls import box, button, control, line, static, styled
+from steer_nb.widgets.drafting import Keeper
 from steer_nb.widgets.forms.facts import FormFacts, form_facts
 from steer_nb.widgets.forms.kinds import make_section
 from steer_nb.widgets.forms.results import ResultSection
@@ -39,9 +42,6 @@ if TYPE_CHECKING:
     from steer_nb.widgets.forms.section import Section
 
 __all__ = ["ContinuationForm"]
-
-QUIET_S: Final = 0.4
-"""How long nobody types before an answer is saved."""
 
 SETTLE_S: Final = 0.25
 """How long a click waits for text that it overtook."""
@@ -75,6 +75,7 @@ class ContinuationForm:
         self.parent_id = parent_id
         self.facts = self.read()
         self.sections: dict[str, Section] = {}
+        self._keepers: dict[str, Keeper] = {}
         self.when_done: list[Callable[[ContinuationForm], object]] = []
         """Called, on a helper thread, when nothing can be answered here any more."""
         self._submitting = threading.Lock()
@@ -108,6 +109,7 @@ class ContinuationForm:
         self.reveal.observe(self._reveal, names="value")
         self._show(self.facts)
         self._unsubscribe: Callable[[], None] = session.subscribe(self._noticed)
+        self._forget = session.before_close(self._keep_all)
         self._refresh_soon()
 
     @property
@@ -144,6 +146,7 @@ class ContinuationForm:
             if self.done:
                 unsubscribe, self._unsubscribe = self._unsubscribe, _nothing
                 unsubscribe()
+                self._forget()
                 callbacks, self.when_done = self.when_done, []
         for callback in callbacks:
             callback(self)
@@ -154,7 +157,7 @@ class ContinuationForm:
             if section is None:
                 self.sections[asked.key] = make_section(asked, self.lane, self._changed)
                 self._prepare(self.sections[asked.key])
-            else:
+            elif facts.version >= section.as_of:  # else it was read before this was saved
                 section.refresh(asked)
         self.facts = facts
         widgets = tuple(section.widget for section in self._all())
@@ -200,20 +203,36 @@ class ContinuationForm:
 
     # -- drafts -------------------------------------------------------------------------------
 
+    def drafts(self) -> dict[str, str]:
+        """What is half typed here, by key, with what is missing."""
+        return {
+            section.key: section.missing
+            for section in self._all()
+            if section.kept is not None and not section.valid
+        }
+
     def _prepare(self, section: Section) -> None:
+        def keep() -> int:
+            self._save(section)
+            return section.size
+
+        self._keepers[section.key] = Keeper(keep)
         if isinstance(section, ResultSection) and section.run_button is not None:
             section.run_button.on_click(lambda _: self._run_clicked(section))
 
     def _changed(self, section: Section) -> None:
         self._show_send()
-        key = ("save", self, section.key)
-        ticker.later(key, QUIET_S, lambda: self._save(section), restart=True)
+        self._keepers[section.key].touched()
         if self._settling:
             # Text that a click overtook: the click waits until no more of it comes.
             ticker.later(("send", self), SETTLE_S, self._send_settled, restart=True)
 
+    def _keep_all(self) -> None:
+        for keeper in tuple(self._keepers.values()):
+            keeper.now()
+
     def _save(self, section: Section) -> bool:
-        """Save a section's answer in the session, or take it back; False where that failed."""
+        """Save what a section shows, as its answer or as a draft; False where that failed."""
         # One at a time, and reading within: an older text must never be saved after a newer one.
         with self._saving:
             item, fields = section.item(), section.fields()
@@ -224,15 +243,41 @@ class ContinuationForm:
                 if not self._still_asked(section.key):
                     self._refresh_soon()
                     return False
-                if fields is not None and item != section.saved:
-                    self.lane.fill(section.key, by="user", **fields)
-                elif fields is None and section.saved is not None:
-                    self.lane.clear(section.key)
+                if fields is None:
+                    self._keep(section)
+                    return True
+                if item != section.saved or section.kept is not None:
+                    self._fill(section, fields)
             except SteerError as error:
                 section.complain(str(error))
                 return False
+            section.as_of = self.session.read(lambda ledger: ledger.version)
             section.mark_saved(item)
             return True
+
+    def _fill(self, section: Section, fields: dict[str, Any]) -> None:
+        try:
+            self.lane.fill(section.key, by="user", **fields)
+        except InvalidInput:
+            self._keep(section)  # only the session knows what is wrong with it
+            raise
+
+    def _keep(self, section: Section) -> None:
+        """Keep what is not complete, in the place of an answer that was saved."""
+        values, instead = section.draft(), section.saved is not None
+        kept = keep_fields(self.lane, self.parent_id, section.key, values, instead=instead)
+        section.as_of = self.session.read(lambda ledger: ledger.version)
+        section.mark_kept(values, kept)
+
+    def _let_go(self, section: Section) -> None:
+        """What is half typed gives way to something else."""
+        self._keepers[section.key].forget()
+        with self._saving:
+            if section.kept is not None or section.saved is not None:
+                instead = section.saved is not None
+                keep_fields(self.lane, self.parent_id, section.key, None, instead=instead)
+                section.as_of = self.session.read(lambda ledger: ledger.version)
+            section.give_up()
 
     def _still_asked(self, key: str) -> bool:
         # Keys are unique within a response only: a later one may use the same again.
@@ -294,11 +339,10 @@ class ContinuationForm:
     def _cancel_all(self) -> None:
         try:
             for section in self._all():
-                ticker.drop(("save", self, section.key))
                 if section.valid:
                     self._save(section)
                 else:
-                    section.give_up()  # half an answer gives way
+                    self._let_go(section)
             if any(self._still_asked(section.key) for section in self._all()):
                 self.lane.cancel_all()
             self._say("Filled as cancelled; look it over, then send.", "snb-hint")
@@ -315,12 +359,8 @@ class ContinuationForm:
             in_background(lambda: self._run(section), "tool")
 
     def _run(self, section: ResultSection) -> None:
-        ticker.drop(("save", self, section.key))
         try:
-            with self._saving:
-                if section.saved is not None:
-                    self.lane.clear(section.key)
-                section.give_up()
+            self._let_go(section)
             section.complain(f"{section.asked.name} is running …")
             self.lane.run_tool(section.key)
         except SteerError as error:

@@ -29,12 +29,13 @@ class ComputerSection(Section):
     def build(self) -> list[w.Widget]:
         """Make an address field, an upload, a preview, and a box to tick for each check."""
         self.url = self.watch(
+            "url",
             control(
                 w.Text,
                 "Address of the screenshot",
                 wide=True,
                 placeholder="https://… or data:image/png;base64,…",
-            )
+            ),
         )
         self.upload = control(
             w.FileUpload,
@@ -54,12 +55,13 @@ class ComputerSection(Section):
             if not isinstance(check, dict):
                 continue
             tick = self.watch(
+                f"check {number}",
                 control(
                     w.Checkbox,
                     f"Acknowledge safety check {number}",
                     description=f"acknowledge {number}",
                     indent=False,
-                )
+                ),
             )
             words = [first_text([check.get(name)]) for name in ("code", "message")]
             text = ": ".join(word for word in words if word) or first_text([check.get("id")])
@@ -167,6 +169,7 @@ class _Command:
         what = f"of command {number}"
         self.stdout, self.stderr = (
             section.watch(
+                f"{name} {number}",
                 control(
                     w.Textarea,
                     f"{name} {what}",
@@ -174,29 +177,32 @@ class _Command:
                     wide=True,
                     rows=2,
                     placeholder=name,
-                )
+                ),
             )
             for name in ("stdout", "stderr")
         )
         self.outcome = section.watch(
+            f"outcome {number}",
             control(
                 w.Dropdown,
                 f"How command {number} ended",
                 options=[*_EXITS, (_OTHER, _OTHER), (_TIMEOUT, _TIMEOUT)],
                 value=0,
                 layout={"width": "9.5em"},
-            )
+            ),
         )
         self.code = section.watch(
-            control(w.IntText, f"Exit code {what}", value=0, layout={"width": "6em"})
+            f"exit code {number}",
+            control(w.IntText, f"Exit code {what}", value=0, layout={"width": "6em"}),
         )
         self.nothing = section.watch(
+            f"nothing {number}",
             control(
                 w.Checkbox,
                 f"Command {number} wrote nothing",
                 description="no output",
                 indent=False,
-            )
+            ),
         )
         self.outcome.observe(self._show_code, names="value")
         self._show_code()
@@ -238,16 +244,17 @@ class PatchSection(Section):
     def build(self) -> list[w.Widget]:
         """Make the two outcomes and a log."""
         self.outcome = self.watch(
+            "outcome",
             control(
                 w.ToggleButtons,
                 "What became of the patch",
                 css="snb-toggle",
                 options=["completed", "failed"],
                 value=None,
-            )
+            ),
         )
         self.log = self.watch(
-            control(w.Textarea, "Log", css="snb-mono", wide=True, rows=2, placeholder="log")
+            "log", control(w.Textarea, "Log", css="snb-mono", wide=True, rows=2, placeholder="log")
         )
         return [line([self.outcome, self.log])]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import UnknownLane
@@ -81,7 +82,7 @@ class PendingForms:
 
     def _facts(self) -> list[FormFacts]:
         # Read anew: a fallback that is made now says what is true now.
-        return [form.read() for form in self.forms]
+        return [replace(form.read(), drafts=form.drafts()) for form in self.forms]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:  # noqa: ARG002
         from steer_nb.widgets.controls import view_bundle

@@ -45,6 +45,7 @@ class ResultSection(Section):
     def build(self) -> list[w.Widget]:
         """Make a Run button where there is a function for it, a text area, and two switches."""
         self.area = self.watch(
+            "text",
             control(
                 w.Textarea,
                 f"Result of {plain(clip(self.asked.name or self.asked.type, 60))}",
@@ -52,7 +53,7 @@ class ResultSection(Section):
                 wide=True,
                 rows=2,
                 placeholder="result",
-            )
+            ),
         )
         row: list[w.Widget] = [self.area]
         self.run_button: w.Button | None = None
@@ -64,16 +65,18 @@ class ResultSection(Section):
             self.run_button = button(text, f"Run {tool.name} here, once, and keep its result")
             row.insert(0, self.run_button)
         self.mode = self.watch(
+            "mode",
             control(
                 w.ToggleButtons,
                 "How to read the result",
                 css="snb-toggle",
                 options=["text", "JSON"],
                 value="text",
-            )
+            ),
         )
         self.empty = self.watch(
-            control(w.Checkbox, "The result is empty", description="empty result", indent=False)
+            "empty",
+            control(w.Checkbox, "The result is empty", description="empty result", indent=False),
         )
         return [line(row), line([self.mode, self.empty], css="snb-options")]
 
@@ -133,6 +136,7 @@ class UnknownSection(Section):
     def build(self) -> list[w.Widget]:
         """Make one text area for the fields to add to the stub."""
         self.area = self.watch(
+            "text",
             control(
                 w.Textarea,
                 "Fields to add to the stub, as a JSON object",
@@ -140,7 +144,7 @@ class UnknownSection(Section):
                 wide=True,
                 rows=3,
                 placeholder='{"output": "…"}',
-            )
+            ),
         )
         return [line([self.area])]
 

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from traitlets import TraitError
+
+from steer_nb.client.drafts import keepable
 from steer_nb.errors import InvalidInput
 from steer_nb.widgets.calls import call_body, call_head
 from steer_nb.widgets.controls import box, static
@@ -18,7 +22,7 @@ from steer_nb.wire import fill_stub
 import ipywidgets as w  # isort: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from steer_nb.client import Lane, RequiredInput
 
@@ -50,12 +54,19 @@ class Section(ABC):
         self.saved = asked.item
         """The filled item as the session has it."""
         self.dirty = False
-        """Whether a person changed something that is not saved yet."""
+        """Whether a person changed something that is not saved yet, not even as a draft."""
+        self.kept: dict[str, Any] | None = None
+        """The draft as the session has it."""
+        self.as_of = 0
+        """The ledger's version from which on its word on this section is newer than its own."""
         self.valid = False
+        self.missing = ""
+        """Why it is not complete, in words."""
         self._changed = changed
         self._touched = False
         self._loading: int | None = None
         self._inputs: list[w.Widget] = []
+        self._fields: dict[str, w.Widget] = {}
         self._status = static(css="snb-status")
         self._error = ""
         body = self.build()
@@ -64,7 +75,10 @@ class Section(ABC):
             [static(self._heading()), *body, self._status],
             css="snb-stub",
         )
-        if asked.item is not None:
+        self._pristine = self._values()
+        if asked.draft is not None:
+            self.load_draft(asked.draft)
+        elif asked.item is not None:
             self.load(asked.item)
         else:
             self._check()
@@ -102,21 +116,71 @@ class Section(ABC):
         """What identifies the required input."""
         return self.asked.key
 
-    def watch(self, control: w.Widget, name: str = "value") -> Any:
-        """Validate whenever a person changes `control`, and disable it with the others."""
+    def watch(self, field: str, control: w.Widget) -> Any:
+        """Validate whenever a person changes `control`, and disable it with the others.
+
+        Its value is part of a draft, under the name `field`: recordings hold it.
+        """
         self._inputs.append(control)
-        control.observe(self._typed, names=name)
+        self._fields[field] = control
+        control.observe(self._typed, names="value")
         return control
 
     def load(self, item: dict[str, Any]) -> None:
         """Show a value that was filled elsewhere: by code, by a tool, in another form."""
+        with self._put():
+            self.write(item)
+        self.saved, self.kept, self.dirty, self._touched = item, None, False, True
+        self._check()
+
+    def load_draft(self, draft: dict[str, Any]) -> None:
+        """Show what was typed before, or in another form, and is not complete.
+
+        An answer that has to be given again comes whole, as ``item``.
+        """
+        with self._put():
+            if isinstance(draft.get("item"), dict):
+                self.write(draft["item"])
+            self._set(draft)
+        self.saved, self.kept, self.dirty, self._touched = None, draft, False, True
+        self._check()
+
+    @contextmanager
+    def _put(self) -> Iterator[None]:
         self._loading = threading.get_ident()
         try:
-            self.write(item)
+            yield
         finally:
             self._loading = None
-        self.saved, self.dirty, self._touched = item, False, True
-        self._check()
+
+    def _set(self, values: dict[str, Any]) -> None:
+        for field, control in self._fields.items():
+            value = values.get(field, control.value)
+            if isinstance(value, str):  # a page's message cannot hold half a character
+                value = value.encode("utf-8", "replace").decode("utf-8")
+            if isinstance(value, list) and isinstance(control, w.SelectMultiple):
+                # Functions that are there no more cannot be ticked.
+                value = tuple(one for one in value if one in control.options)
+            # A recording may hold anything; what this control cannot show is not shown.
+            with suppress(TraitError):
+                control.value = value
+
+    def _values(self) -> dict[str, Any]:
+        values = {field: control.value for field, control in self._fields.items()}
+        return {
+            field: list(value) if isinstance(value, tuple) else value
+            for field, value in values.items()
+        }
+
+    def draft(self) -> dict[str, Any] | None:
+        """What stands in the controls, as plain values; None where nobody put anything there."""
+        values = self._values()
+        return None if values == self._pristine else values
+
+    @property
+    def size(self) -> int:
+        """About how many characters saving it writes."""
+        return sum(len(value) for value in self._values().values() if isinstance(value, str))
 
     def fields(self) -> dict[str, Any] | None:
         """Give the wire's fields if they are valid, else None."""
@@ -135,11 +199,18 @@ class Section(ABC):
     def refresh(self, asked: RequiredInput) -> None:
         """Take the session's newest word on this required input."""
         before, self.asked = self.asked, asked
-        if asked.item != self.saved and not self.dirty:
-            if asked.item is not None:
+        if self.dirty:
+            pass  # what is being typed here stays; it is newer
+        elif asked.draft is not None:
+            if asked.draft != self.kept:
+                self.load_draft(asked.draft)
+        elif asked.item is not None:
+            if asked.item != self.saved or self.kept is not None:
                 self.load(asked.item)
-            else:
-                self.saved = None
+        elif self.kept is not None and asked.state == "open":
+            self._empty()  # given up elsewhere
+        else:
+            self.saved = None
         if (asked.tool, asked.state, asked.filled_by) != (
             before.tool,
             before.state,
@@ -149,13 +220,26 @@ class Section(ABC):
 
     def mark_saved(self, item: dict[str, Any] | None) -> None:
         """Note what the session has now."""
-        self.saved = item
+        self.saved, self.kept = item, None
         self.dirty = item != self.item() if item is not None else self.dirty
+        self._check()
+
+    def mark_kept(self, values: dict[str, Any] | None, kept: dict[str, Any] | None) -> None:
+        """Note that `values` are kept as a draft, and as what the session has them."""
+        self.saved, self.kept = None, kept
+        self.dirty = self.draft() != values
         self._check()
 
     def give_up(self) -> None:
         """Let go of what was typed: the next value that the session has is shown instead."""
-        self.saved, self.dirty = None, False
+        self.saved, self.kept, self.dirty = None, None, False
+
+    def _empty(self) -> None:
+        with self._put():
+            self._set(self._pristine)
+        self.give_up()
+        self._touched = False
+        self._check()
 
     def complain(self, message: str) -> None:
         """Show an error of saving or of a tool under the section."""
@@ -184,14 +268,24 @@ class Section(ABC):
         try:
             fill_stub(self.asked.stub, self.asked.call, **self.read())
         except Unanswered as missing:
-            self.valid = False
-            self._say(str(missing), "snb-bad" if self._touched else "snb-hint")
+            self._incomplete(str(missing), "snb-bad" if self._touched else "snb-hint")
         except InvalidInput as error:
-            self.valid = False
-            self._say(str(error), "snb-bad")
+            self._incomplete(str(error), "snb-bad")
         else:
-            self.valid = True
+            self.valid, self.missing = True, ""
             self._say(self._good(), "snb-ok")
+
+    def _incomplete(self, why: str, css: str) -> None:
+        self.valid, self.missing = False, why
+        said = why if self.kept is None else f"draft, not complete: {why}"
+        values = self._values()
+        left_out = values.keys() - keepable(self.asked.type, values).keys()
+        if left_out:
+            said = (
+                f"{said.rstrip('.')}. Not kept until it is complete, as it may hold credentials "
+                f"or is very long: {', '.join(sorted(left_out))}."
+            )
+        self._say(said, css)
 
     def _good(self) -> str:
         run = self.asked.tool

@@ -33,16 +33,22 @@ def forms_html(forms: Sequence[FormFacts]) -> str:
     """Draw forms that nobody can fill in."""
     cards = []
     for facts in forms:
-        stubs = "".join(_stub(asked) for asked in facts.asked)
+        stubs = "".join(_stub(asked, _word(facts, asked)) for asked in facts.asked)
         note = f'<div class="snb-need snb-hint">{esc(facts.note)}</div>' if facts.note else ""
         cards.append(card(facts.lane, facts.chip, facts.meta, stubs, note))
     return frame("<br>".join(cards), "What was asked and answered")
 
 
-def _stub(asked: RequiredInput) -> str:
+def _word(facts: FormFacts, asked: RequiredInput) -> str:
+    missing = facts.drafts.get(asked.key)
+    if missing is not None and asked.draft is not None:
+        return f"draft, not complete: {clip(missing, 400)}"
+    return _WORDS.get(asked.state, asked.state)
+
+
+def _stub(asked: RequiredInput, word: str) -> str:
     call = asked.call or asked.stub
     answer = answer_box(asked.item) if asked.item is not None else ""
-    word = _WORDS.get(asked.state, asked.state)
     return (
         f'<div class="snb-stub">{call_head(call, asked.key)}'
         f"{call_body(call) if asked.call else ''}{answer}"
@@ -58,7 +64,7 @@ def forms_text(forms: Sequence[FormFacts]) -> str:
         for asked in facts.asked:
             call = asked.call or asked.stub
             what = plain(clip(call_title(call), 60))
-            word = _WORDS.get(asked.state, asked.state)
+            word = plain(_word(facts, asked))
             lines.append(f"  {what} ({plain(call_hint(call, asked.key))}): {word}")
         if facts.note:
             lines.append(f"  {plain(facts.note)}")
