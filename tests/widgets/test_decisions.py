@@ -245,7 +245,7 @@ class Shown:
 
     def _look(self) -> None:
         view = LaneView(self.lane.session, self.lane)._stage.drawing()
-        self.box.refresh(view.verb, view.decisions)
+        self.box.refresh(view.verb, view.decisions, view.draft)
 
     @property
     def decide(self) -> w.Widget:
