@@ -10,6 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.ledger import rules
 from steer_nb.wire import STUB_KINDS
 from steer_nb.wire.credentials import redacted
 from steer_nb.wire.limits import IMAGE_URL_LIMIT
@@ -161,7 +162,8 @@ def drafts_said(core: Core) -> list[str]:
         state = core.ledger.lanes.get(lane.stream_id)
         if state is None or not lane.open:
             continue
-        stubs = () if state.tip is None else state.tip.required.values()
+        response = rules.standing(state)
+        stubs = () if response is None else response.required.values()
         count = sum(stub.draft is not None for stub in stubs)
         if count:
             answers = "1 answer" if count == 1 else f"{count} answers"

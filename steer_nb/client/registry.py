@@ -167,7 +167,8 @@ def recover(
         As for `connect`. By default the place it was connected to, with the key that is set; a
         session with the embedded simulator gets a new one, which knows nothing of the old one.
     tools : list, optional
-        The functions that its lanes had, since no file holds them. They are matched by name.
+        The functions that its lanes had, since no file holds them: they are matched by name. The
+        same goes for MCP tools with credentials: they are matched by their server.
     name : str, optional
         By default its old name.
     reconnect, quiet : optional

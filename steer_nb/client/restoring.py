@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.settings import HIDDEN, LaneSettings
+from steer_nb.client.settings import LaneSettings
+from steer_nb.wire.credentials import hidden_fields, with_credentials
 
 if TYPE_CHECKING:
     from steer_nb.client.core import Core
@@ -39,6 +40,8 @@ def restore(core: Core) -> None:
 
 def _settings(core: Core, state: LaneState) -> LaneSettings:
     fields = dict(state.settings) or dict(core.defaults)
+    if hidden_fields(fields):
+        fields = with_credentials(fields, core.defaults)
     names = {tool.get("name") for tool in fields.get("tools") or () if isinstance(tool, dict)}
     settings = LaneSettings(
         state.stream_id,
@@ -48,7 +51,7 @@ def _settings(core: Core, state: LaneState) -> LaneSettings:
     )
     if state.forked_from is not None and not state.responses:
         settings.base = state.forked_from
-    if any(HIDDEN in str(tool) for tool in fields.get("tools") or ()):
+    if hidden_fields(fields):
         core.recorder.note(
             "problem",
             kind="credentials",

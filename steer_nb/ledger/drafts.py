@@ -50,7 +50,7 @@ def recovered(ledger: Ledger, _: f.Recovered, __: Entry) -> None:
     """A process is gone, and with it the credentials that the trace has hidden."""
     for response in ledger.responses.values():
         for stub in response.required.values():
-            if stub.item is not None and stub.state != "confirmed" and hidden_fields(stub.item):
+            if stub.item is not None and hidden_fields(stub.item):
                 stub.lost = True
                 ask_again(stub)
 

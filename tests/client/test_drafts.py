@@ -285,3 +285,19 @@ def test_a_conversation_that_holds_lost_credentials_is_not_repeated(stage, sessi
         assert stage.nothing_came()
         lane.create("more", previous_response_id=None)
         assert stage.expect()["input"] == "more"
+
+
+def test_credentials_that_are_given_at_the_recovery_are_matched_by_their_server(stage, session):
+    tools = [{**PLACE, "authorization": KEY}, {**PLACE, "server_label": "b", "authorization": KEY}]
+    session.lane("a", tools=tools)
+    session.close()
+    with steer_nb.recover(url=stage.base_url, quiet=True, tools=tools[:1]) as again:
+        with pytest.raises(InvalidInput) as refused:
+            again["a"].create("x")
+        assert refused.value.field == "tools[1].authorization"
+        (problem,) = again.trace.ledger.problems
+        assert "credentials of its MCP tools are in no journal" in problem.detail
+    with steer_nb.recover(url=stage.base_url, quiet=True, tools=tools) as again:
+        again["a"].create("x")
+        assert stage.expect()["tools"] == tools
+        assert KEY not in again.journal_path.read_text("utf-8")

@@ -204,6 +204,28 @@ def test_so_it_is_when_it_was_sent_and_its_outcome_is_unknown(decided: str):
     assert asked(builder).draft == {"item": item}
 
 
+def test_so_it_is_when_it_was_used_and_what_used_it_was_cut_off():
+    builder, item = searched()
+    builder.create([item], previous="p", key="create-2").created("q", previous="p")
+    recovered(builder)
+    assert asked(builder).state == "confirmed"
+    builder.note("lane_recovered", lane=None, choice="continue", base="p")
+    assert asked(builder).state == "open"
+    assert asked(builder).draft == {"item": item}
+
+
+def test_a_response_that_failed_gives_a_draft_back_too():
+    builder = waiting(listed=False)
+    draft(builder, {"text": "{half"})
+    item = {**stub(), "output": "18"}
+    builder.note("filled", lane=None, parent="p", key="call_1", item=item, by="code")
+    builder.create([item], previous="p").created("q", previous="p")
+    assert asked(builder).draft is None
+    builder.ended("q", "failed", previous="p")
+    assert asked(builder).state == "filled"
+    assert asked(builder).draft == {"text": "{half"}
+
+
 def test_a_lost_connection_alone_loses_no_credentials():
     builder, _ = searched()
     builder.close().connect().note("lane_recovered", lane=None, choice="continue", base="p")

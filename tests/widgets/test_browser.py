@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from steer_nb.simulator import Simulator
+from steer_nb.trace import load
+from tests.widgets.forming import until
 from tests.widgets.lab import chromium, notebook_page, run_cell, serve
 
 if TYPE_CHECKING:
@@ -128,6 +131,68 @@ def test_a_person_decides_after_a_lost_connection(tmp_path: Path) -> None:
         field.press("Enter")
         card.get_by_text("I heard: half a sentence").wait_for()
         assert page.evaluate("window.pwned") is None
+
+
+DRAFTING = [
+    "%load_ext steer_nb\n%steer connect URL",
+    "%steer open trip",
+    "%%steer trip --wait\nWhat about Lisbon?",
+    "%steer pending",
+    "%load_ext steer_nb\n%steer recover",
+    "%steer pending",
+    "%steer show trip",
+]
+READY = (
+    "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
+)
+HALF = '{"sat": "<b>dry</b>", "t'
+
+
+@pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
+@pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
+def test_what_is_half_typed_survives_a_reload_and_a_restart(tmp_path: Path) -> None:
+    with Simulator("weather", speed=0) as simulator, serve(tmp_path) as address:
+        cells = [cell.replace("URL", simulator.base_url) for cell in DRAFTING]
+        with notebook_page(address, tmp_path, cells) as page:
+            for number in range(4):
+                run_cell(page, number)
+            area = page.locator(".snb-form textarea").last
+            field = page.locator(".snb-say input").last
+            area.wait_for(timeout=30_000)
+            page.locator(".snb-form").get_by_role("button", name="JSON").click()
+            area.press_sequentially(HALF)
+            field.press_sequentially("half a sen")
+            said = page.locator(".snb-form").last.get_by_text("draft, not complete: output is no")
+            said.wait_for()
+            page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+            page.reload()
+            page.wait_for_function(READY, timeout=40_000)
+            said.wait_for(timeout=20_000)
+            assert (area.input_value(), field.input_value()) == (HALF, "half a sen")
+            # It is the same form, and what is typed now is kept, too.
+            field.press("End")
+            field.press_sequentially("tence")
+            (journal,) = (tmp_path / ".steer").glob("*.jsonl")
+            until(lambda: load(journal).ledger.lanes["trip"].draft == "half a sentence", 20)
+            page.evaluate("jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+            page.wait_for_function(READY, timeout=40_000)
+            page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+            for number in (4, 5, 6):
+                run_cell(page, number)
+            said.wait_for(timeout=30_000)
+            page.get_by_text("Half typed, and kept: 1 answer on trip (%steer pending)").wait_for()
+            field.wait_for()
+            assert page.locator(".snb-say input").count() == 2, "recovered, and shown again"
+            for box in page.locator(".snb-say input").all():
+                assert box.input_value() == "half a sentence"
+            assert area.input_value() == HALF
+            assert page.locator(".snb-form").get_by_text("0 of 1 answered").count() == 1
+            # Two displays of the box are one.
+            field.fill("another sentence")
+            page.wait_for_function(
+                "[...document.querySelectorAll('.snb-say input')]"
+                ".every(box => box.value == 'another sentence')"
+            )
 
 
 def _watch_and_steer(page: Any) -> None:
