@@ -12,6 +12,7 @@ import pytest
 import steer_nb
 from steer_nb.simulator import Simulator
 from steer_nb.trace import load
+from steer_nb.widgets import drafting
 from steer_nb.widgets.drafting import Keeper
 from steer_nb.widgets.forms import ContinuationForm, pending_forms
 from tests.widgets.forming import PNG, continuations, get_weather, only, section, status, until
@@ -58,6 +59,12 @@ def recovered(session: Session) -> Session:
     return steer_nb.recover(
         url=session.url.replace("ws:", "http:"), quiet=True, tools=[get_weather]
     )
+
+
+def never_quiet(patch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, nobody pauses."""
+    patch.setattr(drafting, "QUIET_S", 600.0)
+    patch.setattr(drafting, "_LATEST_S", 600.0)
 
 
 def notes(session: Session, name: str = "draft") -> list[dict[str, Any]]:
@@ -140,13 +147,18 @@ def test_what_was_typed_a_moment_before_the_end_is_kept(journalled: Session) -> 
         assert section(only(session), "function_call_output").area.value == '{"half'
 
 
-def test_nothing_is_written_for_each_key_nor_twice(weather: tuple[Session, Lane]) -> None:
+def test_nothing_is_written_for_each_key_nor_twice(
+    weather: tuple[Session, Lane], monkeypatch: pytest.MonkeyPatch
+) -> None:
     session, lane = weather
     part = section(only(session), "function_call_output")
-    part.mode.value = "JSON"
-    for end in range(1, 14):
-        part.area.value = '{"sat": "dry"'[:end]
-    assert notes(session) == []
+    with monkeypatch.context() as patch:
+        never_quiet(patch)
+        part.mode.value = "JSON"
+        for end in range(1, 13):
+            part.area.value = '{"sat": "dry"'[:end]
+        assert notes(session) == []
+    part.area.value = '{"sat": "dry"'
     until(lambda: part.kept is not None)
     (note,) = notes(session)
     assert note["fields"] == {"text": '{"sat": "dry"', "mode": "JSON", "empty": False}
@@ -156,16 +168,16 @@ def test_nothing_is_written_for_each_key_nor_twice(weather: tuple[Session, Lane]
     assert len(notes(session)) == 1
     assert lane.required_input[0].draft == note["fields"]
     part.area.value = '{"sat": "dry"}'
-    until(lambda: lane.required_input[0].state == "filled")
+    until(lambda: "saved" in status(part))
+    assert lane.required_input[0].state == "filled"
     assert lane.required_input[0].draft is None
-    assert "draft" not in status(part)
 
 
 def test_who_types_without_a_pause_is_kept_too(weather: tuple[Session, Lane]) -> None:
     session, _ = weather
     part = section(only(session), "function_call_output")
     part.mode.value = "JSON"
-    text, end = "{", time.monotonic() + 5
+    text, end = "{", time.monotonic() + 15
     while not notes(session):
         assert time.monotonic() < end
         text += "x"
@@ -200,11 +212,11 @@ def test_what_was_emptied_is_no_draft(weather: tuple[Session, Lane]) -> None:
     part.mode.value = "text"
     part.area.value = ""
     until(lambda: lane.required_input[0].draft is None)
-    assert "draft" not in status(part)
+    until(lambda: "draft" not in status(part))
 
 
 def test_two_displays_stay_in_step_unless_one_is_being_edited(
-    weather: tuple[Session, Lane],
+    weather: tuple[Session, Lane], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, lane = weather
     parent = lane.required_input[0].parent_id
@@ -212,16 +224,20 @@ def test_two_displays_stay_in_step_unless_one_is_being_edited(
     first, second = (section(form, "function_call_output") for form in forms)
     first.mode.value = "JSON"
     first.area.value = '{"half'
-    until(lambda: second.area.value == '{"half')
-    assert second.mode.value == "JSON"
-    assert "draft, not complete" in status(second)
+    until(lambda: second.area.value == '{"half' and second.mode.value == "JSON")
+    until(lambda: "draft, not complete" in status(second))
     assert len(notes(session)) == 1, "what is only shown is not written"
     # Somebody types in both: nobody's text is replaced while it is not kept.
-    second.area.value = '{"second'
+    with monkeypatch.context() as patch:
+        never_quiet(patch)
+        second.area.value = '{"second'
+        first.area.value = '{"firs'
+        forms[1].refresh()
+        forms[0].refresh()
+        assert (first.area.value, second.area.value) == ('{"firs', '{"second')
     first.area.value = '{"first'
-    forms[1].refresh()
-    forms[0].refresh()
-    assert (first.area.value, second.area.value) == ('{"first', '{"second')
+    until(lambda: second.area.value == '{"second' and not first.dirty)
+    second.area.value = '{"second '
     until(lambda: first.area.value == second.area.value)
     assert lane.required_input[0].draft["text"] == first.area.value  # type: ignore[index]
     # Emptied, and completed.
@@ -275,7 +291,7 @@ def test_a_function_that_is_run_takes_the_place_of_a_draft(weather: tuple[Sessio
     part.run_button.click()
     until(lambda: part.area.value.endswith("days"))
     assert lane.required_input[0].draft is None
-    assert part.valid
+    until(lambda: part.valid)
 
 
 def test_what_was_half_typed_stays_to_be_read_when_the_conversation_went_on(
@@ -381,14 +397,19 @@ def test_what_the_session_refuses_is_kept_as_a_draft(journalled: Session) -> Non
 # -- the box below a lane --------------------------------------------------------------------------
 
 
-def test_half_a_sentence_survives_the_kernel(box_session: Session) -> None:
+def test_half_a_sentence_survives_the_kernel(
+    box_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lane = box_session.lane("planner")
     lane.create("Hello.").wait(10)
     lane.wait(10)
     box = Shown(lane).box
-    for end in range(1, 12):
-        box.text.value = "half a sen."[:end]
-    assert notes(box_session) == []
+    with monkeypatch.context() as patch:
+        never_quiet(patch)
+        for end in range(1, 11):
+            box.text.value = "half a sen."[:end]
+        assert notes(box_session) == []
+    box.text.value = "half a sen."
     until(lambda: lane.draft)
     assert notes(box_session) == [{"lane": "planner", "text": "half a sen."}]
     box.text.value = "half a sentence"
@@ -548,14 +569,16 @@ def test_what_is_big_is_written_seldom() -> None:
         return 6_000_000
 
     keeper = Keeper(keep)
-    end = time.monotonic() + 2.8
-    while time.monotonic() < end:
+    end = time.monotonic() + 15
+    while len(written) < 2:
+        assert time.monotonic() < end
         keeper.touched()
         time.sleep(0.45)
-    assert len(written) == 2
     assert written[1] - written[0] >= 1.4
+    keeper.forget()
+    before = len(written)
     keeper.touched()
     keeper.now()
-    assert len(written) == 3, "before the end it is written at once"
+    assert len(written) == before + 1, "before the end it is written at once"
     keeper.now()
-    assert len(written) == 3
+    assert len(written) == before + 1
