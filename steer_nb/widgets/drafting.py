@@ -45,7 +45,8 @@ class Keeper:
 
     def __init__(self, keep: Callable[[], int]) -> None:
         self._keep = keep
-        self._keeping = threading.RLock()
+        self.lock = threading.RLock()
+        """Held while it is kept; the I/O thread never takes it."""
         self._not_before = 0.0
         self.pending = False
         """Whether something was changed since it was kept."""
@@ -66,7 +67,7 @@ class Keeper:
 
     def now(self) -> None:
         """Keep what was changed, if anything was. Not on the I/O thread."""
-        with self._keeping:
+        with self.lock:
             if self.pending:
                 self.forget()  # before: what is changed meanwhile counts
                 self._not_before = time.monotonic() + self._keep() / _PER_SECOND

@@ -153,16 +153,17 @@ class SayBox:
 
     def _follow(self) -> None:
         """Show what was typed, or sent, in another display of the lane, unless one types here."""
-        # Read anew: a picture may be older than what was kept here meanwhile.
-        draft, own = self._lane.draft, self._own()
-        if draft == own:
-            self._shown = draft
-        elif self._keeper.pending or not cells.quiet(_QUIET_S):
-            ticker.later(("follow", self), _LOOK_AGAIN_S, self._follow)
-        elif own == self._shown and self._outgoing is None:
-            self._shown, self._held = draft, None  # a failed steer's text stands beside it now
-            self.text.value = draft
-            self.decide.later(self._decide)
+        # Read anew, and nothing is kept meanwhile: older text must never replace newer.
+        with self._keeper.lock:
+            draft, own = self._lane.draft, self._own()
+            if draft == own:
+                self._shown = draft
+            elif self._keeper.pending or not cells.quiet(_QUIET_S):
+                ticker.later(("follow", self), _LOOK_AGAIN_S, self._follow)
+            elif own == self._shown and self._outgoing is None:
+                self._shown, self._held = draft, None  # what failed stands beside it now
+                self.text.value = draft
+                self.decide.later(self._decide)
 
     # -- steers that failed ----------------------------------------------------------------------
 

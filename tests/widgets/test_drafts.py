@@ -264,6 +264,24 @@ def test_an_older_picture_does_not_bring_back_older_text(
     assert part.area.value == '{"new'
 
 
+def test_what_is_typed_while_it_is_kept_is_kept_too(
+    weather: tuple[Session, Lane], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, lane = weather
+    part = section(only(session), "function_call_output")
+    part.mode.value = "JSON"
+    part.area.value = '{"half'
+    real, more = lane.session.act, ['{"half of', '{"half of it']
+
+    def slow(function: Any) -> Any:
+        if more:
+            part.area.value = more.pop(0)
+        return real(function)
+
+    monkeypatch.setattr(session, "act", slow)
+    until(lambda: (lane.required_input[0].draft or {}).get("text") == '{"half of it')
+
+
 def test_what_code_gives_does_not_replace_what_is_typed(weather: tuple[Session, Lane]) -> None:
     session, lane = weather
     form = only(session)
@@ -495,6 +513,36 @@ def test_two_boxes_stay_in_step_unless_one_is_being_edited(box_session: Session)
     first.text.value = "first"
     until(lambda: lane.draft in ("first", "second") and not first._keeper.pending)
     until(lambda: first.text.value == second.text.value == lane.draft)
+
+
+def test_older_text_never_replaces_newer(
+    box_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = box_session.lane("planner")
+    box = Shown(lane).box
+    box.text.value = "old"
+    until(lambda: lane.draft == "old" and not box._keeper.pending)
+    reading, go_on, real = threading.Event(), threading.Event(), type(lane).draft
+
+    def slow(self: Lane) -> str:
+        found = real.fget(self)  # type: ignore[attr-defined]
+        reading.set()
+        go_on.wait(5)
+        return str(found)
+
+    monkeypatch.setattr(type(lane), "draft", property(slow))
+    follow = threading.Thread(target=box._follow)
+    follow.start()
+    assert reading.wait(5)
+    box.text.value = "new"
+    keep = threading.Thread(target=box._keeper.now)
+    keep.start()
+    keep.join(0.3)
+    go_on.set()
+    follow.join(5)
+    keep.join(5)
+    assert box.text.value == "new"
+    assert lane.draft == "new"
 
 
 # -- drafts and steers that failed -----------------------------------------------------------------

@@ -157,8 +157,10 @@ class ContinuationForm:
             if section is None:
                 self.sections[asked.key] = make_section(asked, self.lane, self._changed)
                 self._prepare(self.sections[asked.key])
-            elif facts.version >= section.as_of:  # else it was read before this was saved
-                section.refresh(asked)
+                continue
+            with self._saving:
+                if facts.version >= section.as_of:  # else it was read before this was saved
+                    section.refresh(asked)
         self.facts = facts
         widgets = tuple(section.widget for section in self._all())
         if self._body.children != widgets:
@@ -235,39 +237,43 @@ class ContinuationForm:
         """Save what a section shows, as its answer or as a draft; False where that failed."""
         # One at a time, and reading within: an older text must never be saved after a newer one.
         with self._saving:
+            dirty, section.dirty = section.dirty, False  # before: what is typed meanwhile counts
             item, fields = section.item(), section.fields()
-            untouched = not section.dirty and (section.saved is not None or item is None)
-            if untouched or self._quiet:
+            if not dirty and (section.saved is not None or item is None):
                 return True
             try:
+                if self._quiet:
+                    section.dirty = True
+                    return True
                 if not self._still_asked(section.key):
                     self._refresh_soon()
-                    return False
-                if fields is None:
+                elif fields is None:
                     self._keep(section)
                     return True
-                if item != section.saved or section.kept is not None:
-                    self._fill(section, fields)
+                else:
+                    self._fill(section, item, fields)
+                    return True
             except SteerError as error:
                 section.complain(str(error))
-                return False
-            section.as_of = self.session.read(lambda ledger: ledger.version)
-            section.mark_saved(item)
-            return True
+            section.dirty = True
+            return False
 
-    def _fill(self, section: Section, fields: dict[str, Any]) -> None:
-        try:
-            self.lane.fill(section.key, by="user", **fields)
-        except InvalidInput:
-            self._keep(section)  # only the session knows what is wrong with it
-            raise
+    def _fill(self, section: Section, item: dict[str, Any] | None, fields: dict[str, Any]) -> None:
+        if item != section.saved or section.kept is not None:
+            try:
+                self.lane.fill(section.key, by="user", **fields)
+            except InvalidInput:
+                self._keep(section)  # only the session knows what is wrong with it
+                raise
+        section.as_of = self.session.read(lambda ledger: ledger.version)
+        section.mark_saved(item)
 
     def _keep(self, section: Section) -> None:
         """Keep what is not complete, in the place of an answer that was saved."""
         values, instead = section.draft(), section.saved is not None
         kept = keep_fields(self.lane, self.parent_id, section.key, values, instead=instead)
         section.as_of = self.session.read(lambda ledger: ledger.version)
-        section.mark_kept(values, kept)
+        section.mark_kept(kept)
 
     def _let_go(self, section: Section) -> None:
         """What is half typed gives way to something else."""

@@ -221,13 +221,11 @@ class Section(ABC):
     def mark_saved(self, item: dict[str, Any] | None) -> None:
         """Note what the session has now."""
         self.saved, self.kept = item, None
-        self.dirty = item != self.item() if item is not None else self.dirty
         self._check()
 
-    def mark_kept(self, values: dict[str, Any] | None, kept: dict[str, Any] | None) -> None:
-        """Note that `values` are kept as a draft, and as what the session has them."""
+    def mark_kept(self, kept: dict[str, Any] | None) -> None:
+        """Note what the session has now as the draft."""
         self.saved, self.kept = None, kept
-        self.dirty = self.draft() != values
         self._check()
 
     def give_up(self) -> None:
