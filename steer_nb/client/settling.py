@@ -10,7 +10,7 @@ from steer_nb.wire import CONNECTION_SECONDS
 if TYPE_CHECKING:
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
-    from steer_nb.ledger.state import LaneWord
+    from steer_nb.ledger.state import LaneState, LaneWord
 
 __all__ = [
     "all_going_on",
@@ -49,9 +49,19 @@ def all_settled(core: Core) -> dict[str, str] | None:
 def all_idle(core: Core) -> bool:
     """Whether nothing goes on in any lane, and none waits for a person."""
     return all(
-        rules.lane_word(state) in ("idle", "failed", "detached") and not core.runner.busy(state)
+        rules.lane_word(state) in ("idle", "failed", "detached")
+        and not _still_gets(state)
+        and not core.runner.busy(state)
         for state in core.ledger.lanes.values()
     )
+
+
+def _still_gets(state: LaneState) -> bool:
+    """Whether more comes by itself on a lane, also on one that was closed here meanwhile."""
+    if state.current is not None or state.queue:
+        return True
+    due = state.tip is not None and rules.turn_open(state.tip)
+    return due and rules.parent_waiting(state) is None
 
 
 def going_on(core: Core, lane: LaneSettings) -> str:

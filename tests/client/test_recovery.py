@@ -403,6 +403,23 @@ def test_a_busy_connection_is_not_rotated(stage):
     session.close()
 
 
+def test_a_closed_lane_that_still_gets_its_response_is_not_rotated(stage):
+    policy = Reconnect(rotate_s=0.05)
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=policy)
+    lane = session.lane("a")
+    response = lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    session.until(lambda ledger: ledger.responses.get("r1"), 10, lambda: "it did not begin")
+    lane.close()
+    with pytest.raises(errors.WaitTimeout):
+        session.until(lambda ledger: ledger.connections.get(2), 0.4, lambda: "not rotated")
+    ended(stage, "r1", [message("hi")])
+    session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no rotation")
+    assert (response.status, response.text) == ("completed", "hi")
+    session.close()
+
+
 def test_closing_ends_the_attempts(stage):
     slow = Reconnect(attempts=5, first_s=60)
     session = connect(stage.base_url, quiet=True, journal=False, reconnect=slow)
