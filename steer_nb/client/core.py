@@ -109,6 +109,12 @@ class Core:
         """The live fold."""
         return self.recorder.ledger
 
+    @property
+    def limit_reached(self) -> bool:
+        """Whether the service said that this connection is too old."""
+        connection = self.ledger.connections.get(self.recorder.connection)
+        return connection is not None and connection.limit is not None
+
     # -- the socket --------------------------------------------------------------------------
 
     async def open(self, journal: Journal | None, about: dict[str, Any]) -> None:
@@ -203,12 +209,7 @@ class Core:
         while self._outbox:
             self._unsent(self._outbox.popleft()[0])
         by, reason = closing.by, closing.reason
-        last = self.ledger.errors[-1] if self.ledger.errors else None
-        if (
-            last is not None
-            and last.code == "websocket_connection_limit_reached"
-            and by != "client"
-        ):
+        if self.limit_reached and by != "client":
             by = "limit"
         why = self._why(closing, by)
         self.ended = f"{why} {_AGAIN}"

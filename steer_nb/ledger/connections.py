@@ -234,6 +234,9 @@ def _lane_of(ledger: Ledger, fact: f.ServerError, entry: Entry) -> LaneState | N
 
 def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseState | None:
     """The service refused a request, or broke off a response, or spoke of the connection."""
+    connection = ledger.connections.get(entry.connection)
+    if fact.code == LIMIT_CODE and connection is not None:
+        connection.limit = connection.limit or entry
     lane = _lane_of(ledger, fact, entry)
     request = response = None
     if lane is not None:

@@ -54,6 +54,8 @@ class ConnectionState:
     close_code: int | None = None
     close_reason: str = ""
     end_kind: str | None = None
+    limit: Entry | None = None
+    """The service said that it is too old, and takes no more requests."""
     n_in: int = 0
     n_out: int = 0
 

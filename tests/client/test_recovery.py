@@ -374,6 +374,20 @@ def test_the_60_minutes_begin_a_new_connection_at_once():
         session.close()
 
 
+def test_a_line_that_is_lost_after_the_60_minutes_of_another_is_lost_and_no_more(stage, session):
+    stage.send({"type": "error", "error": {"code": "websocket_connection_limit_reached"}})
+    stage.close(1001, "limit")
+    session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no second")
+    session.lane("a").create("hello")
+    stage.expect()  # the server has met the new connection, too
+    lose(stage, session)
+    assert [note["by"] for note in notes(session, "closed")] == ["limit", "network"]
+    first, second = notes(session, "reconnecting")
+    assert first["delay_s"] == 0 < second["delay_s"]
+    assert "60 minutes" in first["reason"]
+    assert "it was lost" in second["reason"]
+
+
 def test_an_idle_connection_is_rotated_before_the_limit():
     policy = Reconnect(attempts=3, first_s=0.01, rotate_s=0.05)
     with Simulator("planner", speed=0) as simulator:
