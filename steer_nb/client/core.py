@@ -99,6 +99,7 @@ class Core:
         self._reader: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._shut: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[None] | None = None
         self._over = False
         self._watches: list[tuple[Callable[[Ledger], Any], Future[Any]]] = []
         self._subscribers: list[Callable[[], None]] = []
@@ -114,6 +115,11 @@ class Core:
         """Whether the service said that this connection is too old."""
         connection = self.ledger.connections.get(self.recorder.connection)
         return connection is not None and connection.limit is not None
+
+    @property
+    def takes_messages(self) -> bool:
+        """Whether something can be sent: the socket is open, and is not being left."""
+        return self.connected and self._leaving is None and not self.limit_reached
 
     # -- the socket --------------------------------------------------------------------------
 
@@ -163,6 +169,7 @@ class Core:
         self.names_used.clear()
         self._largest = (0, "")
         self.connected = True
+        self._leaving = None
         self.ended = None
         self.recorder.note("connected", url=self.endpoint.shown, limit_s=CONNECTION_SECONDS)
         self._reader = asyncio.create_task(self._read(), name=f"steer-nb read {self.name}")
@@ -232,17 +239,33 @@ class Core:
             extra = f" {too_big(self.ledger, *self._largest)}"
         return f"Session {self.name} has no connection any more: {who} ({words}).{extra}"
 
-    async def rotate(self) -> None:
-        """End this connection, on which nothing goes on, before the service does."""
-        reader = self._reader
-        await self._transport.close(1000, "rotated before the limit")
+    async def rotate(self, reason: str) -> None:
+        """End this connection, on which nothing goes on; nothing is sent on it any more."""
+        self._leaving = reader = self._reader
+        await self._transport.close(1000, reason)
         if reader is not None:
             await asyncio.wait([reader], timeout=1.0)
 
     def require_connected(self) -> None:
-        """Raise `NotConnected`, with the reason, unless the socket is open."""
-        if self.connected:
+        """Raise `NotConnected`, with the reason, unless something can be sent."""
+        if self.takes_messages:
             return
+        if self.connected and self._leaving is not None:
+            msg = (
+                f"Session {self.name} is replacing its connection, which is old: nothing was sent, "
+                "try again in a moment."
+            )
+            raise NotConnected(msg)
+        if self.connected:
+            again = self.reconnector.policy.attempts
+            msg = (
+                f"Session {self.name}: the service takes nothing more on this connection, whose 60 "
+                "minutes are over; nothing was sent. "
+            )
+            msg += (
+                "It is replaced once nothing is being written: try again then." if again else _AGAIN
+            )
+            raise NotConnected(msg)
         trying = self.ledger.reconnecting
         if trying is not None:
             msg = (

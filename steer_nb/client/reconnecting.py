@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NEVER", "Reconnect", "Reconnector"]
 
+LIMIT_SECONDS: Final = 2.0
+"""How long nothing changes on a connection past its limit until it is replaced from here."""
+
 RECOVERABLE: Final = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1015})
 
 
@@ -139,11 +142,31 @@ class Reconnector:
         self.look()
 
     def look(self) -> None:
-        """Replace an old connection as soon as nothing goes on in any lane."""
-        if self._rotation_due and self._core.connected and not self._stopped:
-            if self.trying or not all_idle(self._core):
-                return
-            self._task = asyncio.create_task(self._core.rotate())
+        """Replace an old connection as soon as nothing goes on in any lane.
+
+        One that the service calls too old is of no more use, also where somebody is waited for. The
+        service ends most of them itself; it has time for that, and for what it still writes.
+        """
+        if not self._core.connected or self._stopped or self.trying:
+            return
+        if self._core.limit_reached:
+            self._cancel_timer()
+            if self.policy.attempts:
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(LIMIT_SECONDS, self._outlived)
+        elif self._rotation_due and all_idle(self._core):
+            self._task = asyncio.create_task(self._rotate())
+
+    async def _rotate(self) -> None:
+        if all_idle(self._core):  # or something was said between the decision and now
+            await self._core.rotate("rotated before the limit")
+
+    def _outlived(self) -> None:
+        """Nothing has changed for a while: if nothing is being written either, it is over."""
+        core = self._core
+        if core.connected and not any(lane.current for lane in core.ledger.lanes.values()):
+            self._rotation_due = True
+            self._task = asyncio.create_task(core.rotate("the limit was reached"))
 
     def stop(self) -> None:
         """Try no more: the session is being closed."""

@@ -43,7 +43,7 @@ class ToolRunner:
     def __init__(self, core: Core) -> None:
         self._core = core
         self.running: set[tuple[str, str]] = set()
-        self._sent_for: set[str] = set()
+        self._refused_for: set[str] = set()
 
     def busy(self, lane: LaneState) -> bool:
         """Whether a function with policy ``auto`` works for the lane: nobody is waited for."""
@@ -116,7 +116,7 @@ class ToolRunner:
             self._continue(lane, tip)
 
     def _continue(self, lane: LaneSettings, parent: ResponseState) -> None:
-        if parent.id in self._sent_for or not self._core.connected or not lane.open:
+        if parent.id in self._refused_for or not self._core.takes_messages or not lane.open:
             return
         needed = [stub for stub in parent.waiting_for if not stub.optional]
         if not needed or any(stub.filled_by != "policy" for stub in needed):
@@ -125,11 +125,11 @@ class ToolRunner:
             return
         if parent.continuations:
             return  # one went out before, perhaps in another process: a person says what now
-        # Tried once: what the service refuses is the person's to look at and to send again.
-        self._sent_for.add(parent.id)
+        # Tried once: what is refused is the person's to look at and to send again.
         try:
             self._core.sender.continuation(lane, [], Overrides({}))
         except SteerError as error:
+            self._refused_for.add(parent.id)
             self._core.recorder.note("problem", kind="auto_continuation", detail=str(error))
 
     def _begin(

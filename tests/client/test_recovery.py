@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
 from steer_nb import connect, errors, tool
+from steer_nb.client.handles import Response
 from steer_nb.client.reconnecting import Reconnect
+from steer_nb.client.sending import Overrides
 from steer_nb.errors import InvalidInput, LaneBusy, NotConnected, NothingToContinue
 from steer_nb.simulator import Simulator
 from tests.support.traces import call, message, response
@@ -374,6 +377,83 @@ def test_the_60_minutes_begin_a_new_connection_at_once():
         session.close()
 
 
+def test_a_connection_past_its_60_minutes_that_stays_open_is_replaced(monkeypatch):
+    """The guide says to reconnect, not that the service closes; and lanes may never be all idle."""
+    monkeypatch.setattr("steer_nb.client.reconnecting.LIMIT_SECONDS", 0.2)
+    with Simulator("seven", speed=2, limit_close_code=None) as simulator:
+        session = connect(simulator.base_url, quiet=True, journal=False, reconnect=SOON)
+        waiting, writing = session.lane("a"), session.lane("b")
+        waiting.create("Do the audit.").wait(10)
+        assert waiting.wait(10) == "waiting_input"
+        response = writing.create("Do the audit.")
+        session.until(lambda ledger: ledger.lanes["b"].current, 10, lambda: "it did not begin")
+        simulator.advance(3601)
+        session.until(lambda ledger: ledger.errors or None, 10, lambda: "no limit")
+        with pytest.raises(NotConnected, match=r"60 minutes are over; nothing was sent\. It is"):
+            session.lane("a").steer("x")
+        session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no second")
+        assert response.status == "completed"  # it was let end
+        assert [n["reason"] for n in notes(session, "closed")] == ["the limit was reached"]
+        for lane in (waiting, writing):
+            lane.recover("continue")
+            assert len(lane.required_input) == 7  # and nothing that waits is lost
+        session.close()
+
+
+def test_a_request_that_came_too_late_for_the_60_minutes_is_unknown_and_offered(monkeypatch):
+    monkeypatch.setattr("steer_nb.client.reconnecting.LIMIT_SECONDS", 0.2)
+    with Simulator("planner", speed=0, limit_close_code=None) as simulator:
+        session = connect(simulator.base_url, quiet=True, journal=False, reconnect=SOON)
+        lane = session.lane("a")
+
+        def at_the_limit():
+            simulator.service.clock._offset += 3601  # the service knows, and has not said so
+            return session.core.sender.create(lane._settings, "x", Overrides({}))
+
+        handle = Response(session, session.act(at_the_limit))
+        session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no second")
+        assert handle.status == "unknown"
+        lane.recover()
+        assert handle.send_again().wait(10).status == "completed"
+        session.close()
+
+
+def test_what_a_tool_found_after_the_60_minutes_goes_out_on_the_next_connection(stage):
+    go = threading.Event()
+
+    @tool(policy="auto")
+    def get_weather(city: str) -> str:
+        """Weather."""
+        assert go.wait(10)
+        return "18"
+
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=SOON)
+    lane = session.lane("a", tools=[get_weather])
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1", arguments='{"city":"Lisbon"}')])
+    stage.send({"type": "error", "error": {"code": "websocket_connection_limit_reached"}})
+    session.until(lambda ledger: ledger.errors or None, 10, lambda: "no limit")
+    go.set()
+    lane.wait(10)
+    assert [stub.state for stub in lane.required_input] == ["filled"]
+    stage.close(1001, "limit")
+    session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no second")
+    lane.recover("continue")
+    assert stage.expect()["input"][0]["output"] == "18"
+    session.close()
+
+
+def test_without_reconnecting_the_60_minutes_are_said(stage):
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=False)
+    stage.send({"type": "error", "error": {"code": "websocket_connection_limit_reached"}})
+    session.until(lambda ledger: ledger.errors or None, 10, lambda: "no limit")
+    with pytest.raises(NotConnected, match=r"nothing was sent\. Connect again"):
+        session.lane("a").create("x")
+    session.close()
+
+
 def test_a_line_that_is_lost_after_the_60_minutes_of_another_is_lost_and_no_more(stage, session):
     stage.send({"type": "error", "error": {"code": "websocket_connection_limit_reached"}})
     stage.close(1001, "limit")
@@ -431,6 +511,39 @@ def test_a_closed_lane_that_still_gets_its_response_is_not_rotated(stage):
     ended(stage, "r1", [message("hi")])
     session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no rotation")
     assert (response.status, response.text) == ("completed", "hi")
+    session.close()
+
+
+def test_what_is_said_while_a_connection_is_replaced_is_refused_before_it_is_sent(stage):
+    policy = Reconnect(rotate_s=3600)
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=policy)
+    lane = session.lane("a")
+    stage.pause_reading()  # the goodbye is not answered
+    session.act(session.core.reconnector._due)
+    while session.read(lambda _: session.core._leaving) is None:
+        time.sleep(0.001)
+    with pytest.raises(NotConnected, match=r"is replacing its connection.*try again"):
+        lane.create("hello")
+    session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no second")
+    assert [entry for entry in session.trace if entry.kind == "out"] == []
+    session.close()
+
+
+def test_what_is_said_just_before_a_connection_is_replaced_holds_it(stage):
+    policy = Reconnect(rotate_s=3600)
+    session = connect(stage.base_url, quiet=True, journal=False, reconnect=policy)
+    lane = session.lane("a")
+
+    def due_and_said():
+        session.core.reconnector._due()
+        return session.core.sender.create(lane._settings, "hello", Overrides({}))
+
+    response = Response(session, session.act(due_and_said))
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [message("hi")])
+    assert response.wait(10).status == "completed"
+    session.until(lambda ledger: ledger.connections.get(2), 10, lambda: "no rotation")
     session.close()
 
 
@@ -576,7 +689,6 @@ def test_an_automatic_continuation_is_not_sent_again_by_itself(stage):
     created(stage, "r2", previous="r1")
     session.until(lambda ledger: ledger.responses.get("r2"), 10, lambda: "no r2")
     lose(stage, session)
-    session.core.runner._sent_for.clear()  # as in a new process
     lane.recover("continue")
     assert lane.state == "waiting_input"
     assert stage.nothing_came()
