@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.crash.plans import Plan
     from tests.crash.proxy import Passed
 
-__all__ = ["broken", "summary"]
+__all__ = ["Check", "broken", "different", "summary"]
 
 Account = list[dict[str, Any]]
 # Of a ledger's problems, those that say that the client misunderstood something.
@@ -47,7 +47,7 @@ def broken(
         Whether the process was killed: then what it received last may be in no journal.
     """
     ledger = trace.ledger
-    check = _Check(plan, policy, account, passed, trace, ledger)
+    check = Check(plan, policy, account, passed, trace, ledger)
     check.nothing_filled_is_lost()
     check.no_tool_runs_twice(directory)
     check.steers_are_true()
@@ -60,7 +60,9 @@ def broken(
     return check.faults
 
 
-class _Check:
+class Check:
+    """The invariants one by one; `faults` collects what does not hold."""
+
     def __init__(
         self,
         plan: Plan,
@@ -92,11 +94,11 @@ class _Check:
         Stale values stay in the ledger where a person left the chain, or the service went on
         without them.
         """
-        received = [
+        received = {
             json.dumps(item, sort_keys=True)
             for request in self._of("request")
             for item in _items(request["body"])
-        ]
+        }
         left = {
             note.get("lane") for note in self._notes("lane_recovered") if note["choice"] == "leave"
         }
