@@ -88,7 +88,7 @@ def _response(
 
 
 def _take_head(response: ResponseState, head: dict[str, Any]) -> None:
-    response.head = head
+    # Not kept itself: it repeats the whole output, which the items have, and the entry verbatim.
     model, created = head.get("model"), head.get("created_at")
     tier, store = head.get("service_tier"), head.get("store")
     reasoning, usage = head.get("reasoning"), head.get("usage")

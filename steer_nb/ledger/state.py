@@ -287,7 +287,6 @@ class ResponseState:
     service_tier: str | None = None
     reasoning_effort: str | None = None
     store: bool | None = None
-    head: dict[str, Any] = field(default_factory=dict)
     usage: dict[str, Any] | None = None
     items: dict[int, ItemState] = field(default_factory=dict)
     required: dict[str, RequiredInputState] = field(default_factory=dict)

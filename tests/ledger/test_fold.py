@@ -13,7 +13,8 @@ from steer_nb.ledger import Ledger, rules
 from steer_nb.ledger.responses import _EVENTS as HANDLED
 from steer_nb.ledger.steering import RANK
 from steer_nb.trace import PROBLEM_KINDS, SCHEMA, Entry, Header, Trace
-from steer_nb.wire import PROBLEMS
+from steer_nb.wire import PROBLEMS, decode
+from tests.soak.memory import weigh
 from tests.support.traces import TraceBuilder, call, message, stub
 
 CORPUS = Path(__file__).parents[3] / "shared" / "traces"
@@ -414,7 +415,8 @@ def test_every_event_stream_of_others_folds():
         assert ledger.responses or ledger.problems[0].kind == "bad_json", path
         assert not any(r.is_live for r in ledger.responses.values()), path
         for response in ledger.responses.values():
-            body = response.head.get("output") or []
+            end = decode((response.ended or response.started).raw)
+            body = (end.object("response") or {}).get("output") or []
             said = "".join(
                 part["text"]
                 for item in body
@@ -424,6 +426,19 @@ def test_every_event_stream_of_others_folds():
             )
             if said and not response.id_unstable:
                 assert response.text == said, path
+
+
+def test_a_finished_text_is_held_once_beside_the_trace():
+    text = "word " * 20_000
+    trace = TraceBuilder().connect().create("go").created("r1").added(message(""))
+    for start in range(0, len(text), 5):
+        trace.delta(text[start : start + 5])
+    trace.done(message(text)).ended("r1", output=[message(text)])
+    ledger = trace.trace.ledger
+    assert ledger.responses["r1"].text == text
+    seen: set[int] = set()
+    weigh([trace.trace.entries], seen)
+    assert weigh([vars(ledger)], seen) < 1.3 * len(text)
 
 
 def test_every_problem_of_the_wire_is_a_kind_of_the_table():
