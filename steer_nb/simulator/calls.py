@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.simulator.steps import Beat, Item, chunks
+from steer_nb.simulator.steps import Beat, Item
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -63,9 +63,9 @@ class CallFunction(Item):
             item["async"] = True
         yield self.added(place, item)
         at = {"item_id": item["id"], "output_index": place.output_index}
-        for delta in chunks(arguments, PIECE):
+        for delta, wait in place.deltas(arguments, PIECE):
             event = {"type": "response.function_call_arguments.delta", **at, "delta": delta}
-            yield Beat(event, place.wait())
+            yield Beat(event, wait)
         yield Beat({"type": "response.function_call_arguments.done", **at, "arguments": arguments})
         item = {**item, "status": "completed", "arguments": arguments}
         yield self.done(place, item)
@@ -93,9 +93,9 @@ class CallCustom(Item):
             item["async"] = True
         yield self.added(place, item)
         at = {"item_id": item["id"], "output_index": place.output_index}
-        for delta in chunks(self.input):
+        for delta, wait in place.deltas(self.input):
             event = {"type": "response.custom_tool_call_input.delta", **at, "delta": delta}
-            yield Beat(event, place.wait())
+            yield Beat(event, wait)
         yield Beat({"type": "response.custom_tool_call_input.done", **at, "input": self.input})
         item = {**item, "input": self.input}
         yield self.done(place, item)
@@ -172,9 +172,9 @@ class CallShell(Item):
         for index, command in enumerate(self.commands):
             at = {"output_index": place.output_index, "command_index": index}
             yield Beat({"type": "response.shell_call_command.added", **at, "command": ""})
-            for delta in chunks(command):
+            for delta, wait in place.deltas(command):
                 event = {"type": "response.shell_call_command.delta", **at, "delta": delta}
-                yield Beat(event, place.wait())
+                yield Beat(event, wait)
             yield Beat({"type": "response.shell_call_command.done", **at, "command": command})
         action = {"commands": list(self.commands), **limits}
         item = {**item, "status": "completed", "action": action}

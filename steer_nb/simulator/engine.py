@@ -184,6 +184,7 @@ class Engine:
             output_index=len(record.output),
             random=record.random,
             include=frozenset(record.settings.get("include") or ()),
+            most_deltas=self._options.most_deltas,
         )
         padded = (record.settings.get("stream_options") or {}).get("include_obfuscation", True)
         playing = step.play(place)

@@ -97,6 +97,9 @@ class Options:
     )
 
     # Time
+    most_deltas: int = _option(
+        0, "Deltas that one text comes in at most; 0: one for each word, as a model writes."
+    )
     breath_s: float = _option(
         0.001, "Real seconds at each item boundary when speed is 0, so that a steer can arrive."
     )

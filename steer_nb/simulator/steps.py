@@ -15,12 +15,13 @@ Examples
 from __future__ import annotations
 
 import base64
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from random import Random
 
     from steer_nb.simulator.ids import Ids
@@ -66,6 +67,7 @@ class Place:
     output_index: int
     random: Random
     include: frozenset[str] = frozenset()
+    most_deltas: int = 0
 
     def id(self, prefix: str) -> str:
         """Give the item's own id."""
@@ -78,6 +80,11 @@ class Place:
     def wait(self, seconds: float = WORD_S) -> float:
         """Vary a pace a little, the same way for the same seed."""
         return seconds * self.random.uniform(0.6, 1.4)
+
+    def deltas(self, text: str, size: int | None = None) -> Iterator[tuple[str, float]]:
+        """Cut a text into what its deltas carry, each with the wait after it."""
+        for pieces in batched(chunks(text, size), self.most_deltas):
+            yield "".join(pieces), self.wait(len(pieces) * WORD_S)
 
 
 class Step:
@@ -124,6 +131,19 @@ def chunks(text: str, size: int | None = None) -> list[str]:
     return re.findall(r"\S+\s*|\s+", text)
 
 
+def batched(pieces: list[str], most: int) -> list[list[str]]:
+    """Put pieces together to at most `most` batches of nearly one size; 0: each alone.
+
+    Examples
+    --------
+    >>> batched(["Day ", "one: ", "Alfama."], 2)
+    [['Day '], ['one: ', 'Alfama.']]
+    """
+    number = min(most or len(pieces), len(pieces))
+    bounds = [len(pieces) * place // number for place in range(number + 1)] if number else []
+    return [pieces[start:end] for start, end in itertools.pairwise(bounds)]
+
+
 @dataclass(frozen=True)
 class Say(Item):
     """A message of the assistant: one text, or several content parts.
@@ -160,9 +180,9 @@ class Say(Item):
             }
             part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
             yield Beat({"type": "response.content_part.added", **at, "part": part})
-            for delta in chunks(text):
+            for delta, wait in place.deltas(text):
                 event = {"type": "response.output_text.delta", **at, "delta": delta, "logprobs": []}
-                yield Beat(event, place.wait())
+                yield Beat(event, wait)
             yield Beat({"type": "response.output_text.done", **at, "text": text, "logprobs": []})
             part = {**part, "text": text}
             yield Beat({"type": "response.content_part.done", **at, "part": part})
@@ -185,8 +205,8 @@ class Refuse(Item):
         yield self.added(place, {**item, "status": "in_progress", "content": []})
         part = {"type": "refusal", "refusal": ""}
         yield Beat({"type": "response.content_part.added", **at, "part": part})
-        for delta in chunks(self.text):
-            yield Beat({"type": "response.refusal.delta", **at, "delta": delta}, place.wait())
+        for delta, wait in place.deltas(self.text):
+            yield Beat({"type": "response.refusal.delta", **at, "delta": delta}, wait)
         yield Beat({"type": "response.refusal.done", **at, "refusal": self.text})
         part = {"type": "refusal", "refusal": self.text}
         yield Beat({"type": "response.content_part.done", **at, "part": part})
@@ -225,9 +245,9 @@ class Think(Item):
             }
             empty = {"type": "summary_text", "text": ""}
             yield Beat({"type": "response.reasoning_summary_part.added", **at, "part": empty})
-            for delta in chunks(text):
+            for delta, wait in place.deltas(text):
                 event = {"type": "response.reasoning_summary_text.delta", **at, "delta": delta}
-                yield Beat(event, place.wait())
+                yield Beat(event, wait)
             yield Beat({"type": "response.reasoning_summary_text.done", **at, "text": text})
             part = {"type": "summary_text", "text": text}
             yield Beat({"type": "response.reasoning_summary_part.done", **at, "part": part})

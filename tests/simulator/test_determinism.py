@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from steer_nb.simulator import SCENARIOS, Say, Simulator, scenario
-from steer_nb.simulator.steps import chunks
+from steer_nb.simulator.steps import batched, chunks
 from tests.support.simulated import answer, calls_of, wire
 
 
-async def run(scenario, seed, *, lanes=("a",), speed=0):
+async def run(scenario, seed, *, lanes=("a",), speed=0, **options):
     """Ask, answer and steer on some lanes; give each lane's events."""
-    with Simulator(scenario, seed=seed, speed=speed) as simulator:
+    with Simulator(scenario, seed=seed, speed=speed, **options) as simulator:
         async with wire(simulator) as line:
             for name in lanes:
                 await line.create("Begin.", stream_id=name)
@@ -61,3 +61,44 @@ async def test_a_script_may_use_chance(simulate):
 def test_chunks_join_to_the_text(text):
     assert "".join(chunks(text)) == text
     assert "".join(chunks(text, 2)) == text
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 7, 8, 9])
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 7, 8])
+def test_batches_hold_every_piece_once_and_none_is_empty(most, number):
+    pieces = [str(one) for one in range(number)]
+    batches = batched(pieces, most)
+    assert [piece for batch in batches for piece in batch] == pieces
+    assert len(batches) == min(most or number, number)
+    assert all(batches)
+    sizes = [len(batch) for batch in batches]
+    assert not sizes or max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("name", list(SCENARIOS))
+async def test_texts_are_the_same_in_fewer_deltas(name):
+    fine, coarse = (await run(name, 7))["a"], (await run(name, 7, most_deltas=2))["a"]
+
+    def rest(events):
+        left = [event for event in events if "delta" not in event]
+        return [{**event, "sequence_number": None} for event in left]
+
+    def texts(events):
+        joined = {}
+        for event in events:
+            if "delta" in event:
+                names = ("response_id", "item_id", "output_index", "command_index")
+                indexes = ("content_index", "summary_index")
+                place = (event["type"], *(event.get(one) for one in (*names, *indexes)))
+                joined.setdefault(place, []).append(event["delta"])
+        return joined
+
+    assert rest(coarse) == rest(fine)
+    many, few = texts(fine), texts(coarse)
+    assert {place: "".join(one) for place, one in few.items()} == {
+        place: "".join(one) for place, one in many.items()
+    }
+    assert {place: len(one) for place, one in few.items()} == {
+        place: min(len(one), 2) for place, one in many.items()
+    }
+    assert max(map(len, many.values())) > 2
