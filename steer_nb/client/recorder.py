@@ -120,14 +120,19 @@ class Recorder:
         """Record that something happened here; `data` is copied as the file will have it."""
         return self._record("note", note=note, data=_as_read_back(data))
 
-    def out(self, raw: str, key: str, lane: str | None, again: str | None = None) -> Entry:
+    def out(
+        self, raw: str, key: str, lane: str | None, again: str | None = None, repeated: int = 0
+    ) -> Entry:
         """Record a request that is about to be written; call `sync` before it is.
 
-        `again` is the key of the earlier message that a person chose to send again in it.
+        `again` is the key of the earlier message that a person chose to send again in it, and
+        `repeated` the number of its input items that repeat an earlier conversation.
         """
-        data = {"key": key, "lane": lane}
+        data: dict[str, Any] = {"key": key, "lane": lane}
         if again is not None:
             data["again"] = again
+        if repeated:
+            data["repeated"] = repeated
         return self._record("out", raw=raw, data=data)
 
     def _record(

@@ -88,17 +88,17 @@ def _request_again(core: Core, request: RequestState) -> str:
     if request.decision is not None or not _may_decide(core, request):
         raise LaneBusy(_settled(request.key, request.state, request.decision, request.again_key))
     lane = core.lanes[request.lane.stream_id]
-    value = request.body.get("input")
+    value = request.own_input  # what it repeated may have grown, or be stored
     if request.answers and request.lane.resume != "rebuild":
         return core.sender.answers_again(lane, request)
     if request.answers:  # the repeated conversation holds the answers already
-        value = [item for item in as_items(value) if item not in request.answers] or None
+        value = [item for item in as_items(value) if item not in request.answers]
     own = {
         name: given
         for name, given in request.body.items()
         if name not in ("type", "stream_id", "previous_response_id", "input", "tools")
     }
-    return core.sender.create(lane, value, Overrides(own), request.key)
+    return core.sender.create(lane, value or None, Overrides(own), request.key)
 
 
 def drop(core: Core, key: str) -> None:

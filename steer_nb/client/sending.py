@@ -97,6 +97,7 @@ class Sender:
         self._check_open(lane)
         state = self._core.ledger.lanes.get(lane.stream_id)
         body = merge(lane.fields, overrides.fields)
+        repeated: list[dict[str, Any]] = []
         if value is not None:
             body["input"] = value
         if not overrides.chain:
@@ -115,7 +116,7 @@ class Sender:
         )
         if reason is not None:
             raise LaneBusy(_on(lane, reason))
-        return self._send_create(lane, body, overrides, again)
+        return self._send_create(lane, body, overrides, again, len(repeated))
 
     def steer(self, lane: LaneSettings, value: Any, again: str | None = None) -> str:
         """Send `response.steer` for what the lane is writing and return its local key.
@@ -290,7 +291,12 @@ class Sender:
         return body
 
     def _send_create(
-        self, lane: LaneSettings, body: dict[str, Any], overrides: Overrides, again: str | None
+        self,
+        lane: LaneSettings,
+        body: dict[str, Any],
+        overrides: Overrides,
+        again: str | None,
+        repeated: int = 0,
     ) -> str:
         if isinstance(body.get("input"), list):  # perhaps read back from the trace
             known = self._core.answers.whole
@@ -299,7 +305,7 @@ class Sender:
         request = response_create(stream_id=lane.stream_id, **body)
         self.check_name(lane.stream_id, set())
         key = self._key("create")
-        self._let_out(key, lane, request, again)
+        self._let_out(key, lane, request, again, repeated)
         if lane.stream_id is not None:
             self._core.names_used.add(lane.stream_id)
         lane.called.update(overrides.functions)
@@ -310,14 +316,19 @@ class Sender:
         return f"{kind}-{self._count}"
 
     def _let_out(
-        self, key: str, lane: LaneSettings, request: dict[str, Any], again: str | None = None
+        self,
+        key: str,
+        lane: LaneSettings,
+        request: dict[str, Any],
+        again: str | None = None,
+        repeated: int = 0,
     ) -> None:
         recorder = self._core.recorder
         text = encode(request)
         hidden = redacted(request)
         shown = text if hidden == request else encode(hidden)
         try:
-            recorder.out(shown, key, lane.stream_id, again)
+            recorder.out(shown, key, lane.stream_id, again, repeated)
             recorder.sync()
         except BaseException as error:
             recorder.note("unsent", key=key, reason=str(error))

@@ -165,6 +165,7 @@ def request_sent(ledger: Ledger, fact: f.RequestSent, entry: Entry) -> None:
         body=fact.body,
         answers=fact.answers,
         sent=entry,
+        repeated=fact.repeated,
     )
     ledger.requests[fact.key] = request
     lane.queue.append(request)

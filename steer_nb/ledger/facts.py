@@ -114,7 +114,8 @@ class RequestSent(Fact, frozen=True, gc=False):
     """A request for a response is about to be written: it may reach the service.
 
     `again` is the local key of an earlier message, whose outcome stayed unknown or that failed, and
-    that a person chose to send again in this one.
+    that a person chose to send again in this one. `repeated` is how many items of its input repeat
+    an earlier conversation; `answers` are none of those.
     """
 
     key: str
@@ -123,6 +124,7 @@ class RequestSent(Fact, frozen=True, gc=False):
     body: dict[str, Any]
     answers: tuple[dict[str, Any], ...] = ()
     again: str | None = None
+    repeated: int = 0
 
 
 class Unsent(Fact, frozen=True, gc=False):

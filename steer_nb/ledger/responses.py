@@ -359,10 +359,11 @@ def _request(entry: Entry) -> tuple[f.Fact, ...]:
     local = entry.data or {}
     if event.type == "response.create":
         previous = body.get("previous_response_id")
-        items = body.get("input")
+        items, repeated = body.get("input"), local.get("repeated")
+        first = repeated if isinstance(repeated, int) else 0
         answers = tuple(
             item
-            for item in (items if isinstance(items, list) else ())
+            for item in (items[first:] if isinstance(items, list) else ())
             if isinstance(item, dict) and _answers_a_call(item)
         )
         return (
@@ -373,6 +374,7 @@ def _request(entry: Entry) -> tuple[f.Fact, ...]:
                 body,
                 answers,
                 _again(local),
+                first,
             ),
         )
     if event.type == "response.steer":

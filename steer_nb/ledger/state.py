@@ -206,6 +206,8 @@ class RequestState:
     error_code: str | None = None
     error_message: str | None = None
     ended: Entry | None = None
+    repeated: int = 0
+    """So many items of its input repeat an earlier conversation."""
     decision: DecisionWord | None = None
     again_key: str | None = None
     left: bool = False
@@ -215,6 +217,12 @@ class RequestState:
     def undecided(self) -> bool:
         """Whether its outcome is unknown and nobody has said yet what shall become of it."""
         return self.state == "unknown" and self.decision is None
+
+    @property
+    def own_input(self) -> Any:
+        """Its input without the conversation that it repeats."""
+        value = self.body.get("input")
+        return value[self.repeated :] if isinstance(value, list) else value
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -156,7 +156,7 @@ def to_decide(ledger: Ledger, lane: LaneState) -> Decisions:
 def _message(thing: SteerState | RequestState) -> Undecided:
     if isinstance(thing, SteerState):
         return Undecided(thing.key, "steer", input_text(thing.input), "outcome unknown")
-    text = input_text(thing.body.get("input"))
+    text = input_text(thing.own_input)
     if thing.answers:
         count = len(thing.answers)
         answers = f"{count} answer" if count == 1 else f"{count} answers"
@@ -205,8 +205,7 @@ def _came_to_nothing(lane: LaneState) -> Iterator[Undecided]:
         request = response.request
         # A continuation is offered by its form: there the answers can still be changed.
         if request is not None and request.decision is None and not request.answers:
-            value = request.body.get("input")
-            yield _back(request.key, "request", value, why, box=not cut)
+            yield _back(request.key, "request", request.own_input, why, box=not cut)
         for steer in _taken_up(lane, response):
             if steer.decision is None:
                 yield _back(steer.key, "steer", steer.input, why, box=not cut)

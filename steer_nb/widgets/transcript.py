@@ -129,7 +129,7 @@ def _lone_request(request: RequestState) -> str:
 
 
 def _ask(request: RequestState, trail: str = "") -> str:
-    text = input_text(request.body.get("input"))
+    text = input_text(request.own_input)
     answers = count(len(request.answers), "answer") if request.answers else ""
     if not text and not answers and not trail:
         return ""

@@ -12,6 +12,7 @@ from steer_nb.client.handles import Response
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.client.sending import Overrides
 from steer_nb.errors import InvalidInput, LaneBusy, NotConnected, NothingToContinue
+from steer_nb.ledger import Ledger
 from steer_nb.simulator import Simulator
 from tests.support.traces import call, message, response
 
@@ -695,3 +696,41 @@ def test_an_automatic_continuation_is_not_sent_again_by_itself(stage):
     lane.send_continuation()
     assert stage.expect()["input"][0]["output"] == "18"
     session.close()
+
+
+@pytest.mark.parametrize("word", ["continue", "rebuild"])
+def test_a_request_that_repeated_the_conversation_goes_again_without_doing_so_twice(
+    stage, session, word
+):
+    lane = session.lane("a")
+    lane.create("hello")
+    stage.expect()
+    created(stage, "r1")
+    ended(stage, "r1", [call("call_1")])
+    lane.wait(10)
+    lane.fill("call_1", output="18")
+    lane.send_continuation()
+    stage.expect()
+    created(stage, "r2", previous="r1")
+    ended(stage, "r2", [message("18 it is")], previous="r1")
+    lane.wait(10)
+    lose(stage, session)
+    lane.recover("rebuild")
+    lost = lane.create("more")
+    first = stage.expect()
+    lose(stage, session)
+    lane.recover(word)
+    lost.send_again()
+    request = stage.expect()
+    if word == "rebuild":
+        assert request["input"] == first["input"]
+        assert "previous_response_id" not in request
+    else:
+        assert request["input"] == [{"type": "message", "role": "user", "content": "more"}]
+        assert request["previous_response_id"] == "r2"
+    states = session.read(lambda ledger: list(ledger.requests.values()))
+    again = Ledger(session.trace).requests
+    for state in states:
+        assert again[state.key].own_input == state.own_input
+    assert [state.repeated for state in states] == [0, 0, 4, 4 if word == "rebuild" else 0]
+    assert [len(state.answers) for state in states] == [0, 1, 0, 0]
