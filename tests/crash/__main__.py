@@ -8,42 +8,68 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from tests.crash.person import POLICIES
 from tests.crash.plans import PLANS
-from tests.crash.sweep import Point, count_messages, points_of, run_point, sweep
+from tests.crash.proxy import Cut
+from tests.crash.sweep import (
+    SIDES,
+    Point,
+    count_messages,
+    crash_twice,
+    points_of,
+    run_point,
+    sweep,
+    today,
+    workers,
+)
+
+if TYPE_CHECKING:
+    from tests.crash.proxy import Kill
+
+KILLS: tuple[Kill, ...] = ("connection", "process") if os.name == "posix" else ("connection",)
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
     parser.add_argument("--plan", action="append", help=f"among: {', '.join(PLANS)}")
-    parser.add_argument("--point", type=int, help="only this message; 0 is no crash at all")
-    parser.add_argument("--side", choices=("before", "after"))
-    parser.add_argument("--kill", choices=("connection", "process"))
+    parser.add_argument("--kill", choices=KILLS)
+    parser.add_argument("--side", choices=SIDES)
     parser.add_argument("--policy", choices=tuple(POLICIES), help="by default they take turns")
-    parser.add_argument("--every", type=int, default=1, help="only every so many-th point")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--fine", action="store_true", help="one delta for each word, not two each")
+    parser.add_argument("--twice", action="store_true", help="a second crash after each, by chance")
+    parser.add_argument("--seed", type=int, default=today(), help="of that chance; default: today")
+    parser.add_argument("--every", type=int, default=1, help="every so many-th, by days in turn")
+    parser.add_argument("--workers", type=int, default=workers())
+    parser.add_argument("--point", type=int, help="only this message; 0 is no crash at all")
+    parser.add_argument("--then", type=_cut, help="with --point: as 5-after-process")
     parser.add_argument("--repeat", type=int, default=1, help="with --point: so many times")
     given = parser.parse_args(argv)
-    plans = given.plan or list(PLANS)
-    kills = [given.kill] if given.kill else ["connection"]
-    if not given.kill and os.name == "posix":
-        kills.append("process")
-    if given.point is not None:
-        return _one(given, plans[0])
-    return _all(given, plans, kills)
+    return _all(given) if given.point is None else _one(given)
 
 
-def _one(given: argparse.Namespace, plan: str) -> int:
+def _cut(text: str) -> Cut:
+    found = re.fullmatch(rf"(\d+)-({'|'.join(SIDES)})-({'|'.join(KILLS)})", text)
+    if found is None:
+        msg = f"{text!r} is not like 5-after-process"
+        raise argparse.ArgumentTypeError(msg)
+    return Cut(int(found[1]), found[2], found[3])  # type: ignore[arg-type]
+
+
+def _one(given: argparse.Namespace) -> int:
     point = Point(
-        plan,
+        (given.plan or list(PLANS))[0],
         given.point,
         given.side or "before",
         given.kill or "connection",
         given.policy or "first-again",
+        given.then,
+        given.fine,
     )
     failed = 0
     for _ in range(given.repeat):
@@ -56,25 +82,32 @@ def _one(given: argparse.Namespace, plan: str) -> int:
     return 1 if failed else 0
 
 
-def _all(given: argparse.Namespace, plans: list[str], kills: list[str]) -> int:
+def _all(given: argparse.Namespace) -> int:
     began = time.monotonic()
-    points: list[Point] = []
-    for plan in plans:
-        messages = count_messages(plan)
-        print(f"{plan}: {messages} messages", flush=True)
-        for kill in kills:
-            points += points_of(plan, messages, kill, given.policy)  # type: ignore[arg-type]
-    points = [point for point in points[:: given.every] if given.side in (None, point.side)]
+    kills = (given.kill,) if given.kill else KILLS
+    messages = count_messages(given.plan or PLANS, given.workers, fine=given.fine)
+    print(f"{len(messages)} plans, {sum(messages.values())} messages", flush=True)
+    points = [
+        point
+        for plan, count in messages.items()
+        for kill in kills
+        for point in points_of(plan, count, kill, given.policy, fine=given.fine)
+        if given.side in (None, point.side)
+    ]
+    points = points[today() % given.every :: given.every]
+    if given.twice:
+        points = crash_twice(points, messages, kills, given.seed)
     failed = []
     reached: Counter[str] = Counter()
     for number, outcome in enumerate(sweep(points, given.workers), start=1):
-        reached[outcome.point.kill] += outcome.reached
+        if outcome.reached:
+            reached.update(cut.kill for cut in outcome.point.cuts)
         if outcome.faults:
             failed.append(outcome)
             print(
                 f"FAILED {outcome.point.command}\n    " + "\n    ".join(outcome.faults), flush=True
             )
-        if number % 200 == 0:
+        if number % 500 == 0:
             rate = number / (time.monotonic() - began)
             print(f"{number} of {len(points)}, {len(failed)} failed, {rate:.0f}/s", flush=True)
     print(

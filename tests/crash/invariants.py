@@ -15,6 +15,7 @@ import steer_nb
 from steer_nb.ledger import rules
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from steer_nb import Ledger, Trace
@@ -36,15 +37,14 @@ def broken(
     passed: list[Passed],
     trace: Trace,
     directory: Path,
-    *,
-    died: bool,
+    killed: Sequence[int] = (),
 ) -> list[str]:
     """Say which invariants do not hold; nothing where all do.
 
     Parameters
     ----------
-    died : bool
-        Whether the process was killed: then what it received last may be in no journal.
+    killed : sequence of int
+        The connections whose process was killed: what it received last may be in no journal.
     """
     ledger = trace.ledger
     check = Check(plan, policy, account, passed, trace, ledger)
@@ -55,7 +55,7 @@ def broken(
     check.nothing_said_is_lost_or_doubled()
     check.nothing_is_refused()
     check.requests_are_true()
-    check.the_record_is_the_line(died=died)
+    check.the_record_is_the_line(killed)
     check.nothing_is_odd()
     return check.faults
 
@@ -331,7 +331,7 @@ class Check:
             elif response.status not in ("truncated", truth):
                 self.faults.append(f"{response.id} is {response.status}, in truth {truth}")
 
-    def the_record_is_the_line(self, *, died: bool) -> None:
+    def the_record_is_the_line(self, killed: Sequence[int]) -> None:
         """The trace holds what passed on the line, in its order, and nothing else."""
         by_line: dict[tuple[int, str], list[str]] = defaultdict(list)
         for one in self.passed:
@@ -341,30 +341,37 @@ class Check:
         for entry in self.trace:
             if entry.raw is not None:
                 traced[entry.connection, "up" if entry.kind == "out" else "down"].append(entry.raw)
-        # A process may be killed after it connected and before its journal knew.
-        anew = self._first_after_recovery() if died else 0
-        lines = max((number for number, _ in by_line), default=0)
-        shift = max(0, lines - max(self.ledger.connections, default=0)) if died else 0
+        numbers = self._numbers(killed)
         for (line, direction), texts in by_line.items():
-            number = line - shift if line - shift >= anew else line
-            killed = died and number < anew
-            if died and shift and line == anew:
-                number, killed = -1, True
-            mine = traced[number, direction]
+            mine = traced[numbers.get(line, -1), direction]
             if direction == "up" and texts != mine[: len(texts)]:
                 self.faults.append(f"connection {line}: something else was sent than recorded")
-            if direction == "down" and mine != (texts[: len(mine)] if killed else texts):
+            if direction == "down" and mine != (texts[: len(mine)] if line in killed else texts):
                 self.faults.append(
                     f"connection {line}: {len(texts)} events came, {len(mine)} are recorded"
                 )
 
-    def _first_after_recovery(self) -> int:
-        recovered = False
+    def _numbers(self, killed: Sequence[int]) -> dict[int, int]:
+        """The trace's number of each line.
+
+        A process may be killed after it connected and before its journal knew: then the next
+        process gives that number once more.
+        """
+        lives: list[list[int]] = [[]]
         for entry in self.trace:
-            recovered = recovered or entry.note == "recovered"
-            if recovered and entry.note == "connected":
-                return entry.connection
-        return 0
+            if entry.note == "recovered":
+                lives.append([])
+            elif entry.note == "connected":
+                lives[-1].append(entry.connection)
+        numbers: dict[int, int] = {}
+        first = 1
+        for life, last in itertools.zip_longest(lives, killed):
+            if life is None:
+                self.faults.append(f"{len(killed)} processes were killed, {len(lives)} are known")
+                break
+            numbers |= zip(range(first, first + len(life)), life, strict=True)
+            first = first + len(life) if last is None else last + 1
+        return numbers
 
     def nothing_is_odd(self) -> None:
         """The client had no trouble of its own."""

@@ -7,6 +7,7 @@ nothing here can know more than a real one would.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -29,11 +30,22 @@ if TYPE_CHECKING:
     from steer_nb import Ledger, Session
     from tests.crash.plans import LanePlan, Plan, Steering
 
-__all__ = ["POLICIES", "SOON", "Person", "Policy", "Stuck", "begin", "tools_for"]
+__all__ = [
+    "POLICIES",
+    "SOON",
+    "Person",
+    "Policy",
+    "Stuck",
+    "begin",
+    "come_back",
+    "live",
+    "tools_for",
+]
 
 SOON = Reconnect(attempts=20, first_s=0.005, longest_s=0.05, rotate_s=None)
 PATIENCE = 12.0
 MOST_DECISIONS = 120
+MOST_CRASHES = 2
 BUSY = ("running", "queued")
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
@@ -86,17 +98,25 @@ def tools_for(word: str, directory: Path) -> list[Any]:
     return [get_weather]
 
 
-def begin(plan: Plan, url: str, directory: Path, policy: Policy) -> Session:
+def begin(plan: Plan, url: str, directory: Path) -> Session:
     """Connect, and open nothing yet."""
     return steer_nb.connect(
         url, api_key="", journal=directory / "journals", quiet=True, reconnect=SOON, name=plan.name
     )
 
 
-def live(name: str, url: str, directory: Path, policy: Policy) -> None:
-    """Follow a plan in a process of its own, which somebody may kill."""
+def come_back(plan: Plan, directory: Path) -> Session:
+    """Go on from the journal of a process that was killed."""
+    tools = [tool for lane in plan.lanes for tool in tools_for(lane.tools, directory)][:1]
+    return steer_nb.recover(
+        directory / "journals", api_key="", quiet=True, reconnect=SOON, tools=tools
+    )
+
+
+def live(name: str, url: str, directory: Path, policy: Policy, again: bool) -> None:
+    """Follow a plan in a process of its own, which somebody may kill; `again` after a first."""
     plan = PLANS[name]
-    with begin(plan, url, directory, policy) as session:
+    with come_back(plan, directory) if again else begin(plan, url, directory) as session:
         Person(session, plan, policy, directory).run()
 
 
@@ -116,24 +136,35 @@ class Person:
         end = time.monotonic() + patience
         decisions = 0
         while True:
-            seen = self.session.read(lambda ledger: ledger.version)
-            if self._step():
+            seen, finished, wishes = self.session.read(self._look)
+            if self._do(wishes):
                 decisions += 1
                 if decisions > MOST_DECISIONS:
                     raise Stuck(self._where("does not end"))
                 continue
-            if self.session.read(self._finished):
+            if finished:
                 return
+            if self.session.closed and not self.session.reconnecting:
+                raise Stuck(self._where("lost the session"))
             if time.monotonic() > end:
                 raise Stuck(self._where("has waited too long"))
-            try:
-                self.session.until(
-                    lambda ledger, seen=seen: True if ledger.version != seen else None,
-                    0.25,
-                    lambda: "",
-                )
-            except WaitTimeout:
-                continue
+            with contextlib.suppress(WaitTimeout):
+                self.session.until(lambda ledger, seen=seen: self._wakes(ledger, seen), 0.25, str)
+
+    def _look(self, ledger: Ledger) -> tuple[int, bool, list[tuple[str, str, Callable[[], Any]]]]:
+        """What there is to see at once: the ledger's version, the end, and what can be done."""
+        wishes = []
+        if self.session.core.connected:
+            for lane in self.plan.lanes:
+                wishes += [(lane.name, *wish) for wish in self._wishes(ledger, lane)]
+        return ledger.version, self._finished(ledger), wishes
+
+    def _wakes(self, ledger: Ledger, seen: int) -> Literal[True] | None:
+        """Whether something happened that gives the person anything to do."""
+        if ledger.version == seen:
+            return None
+        _, finished, wishes = self._look(ledger)
+        return True if finished or wishes else None
 
     def _where(self, what: str) -> str:
         status = self.session.status()
@@ -153,24 +184,17 @@ class Person:
         undecided = any(steer.undecided for steer in ledger.steers.values())
         return self.session.core.connected and not undecided
 
-    def _step(self) -> bool:
+    def _do(self, wishes: list[tuple[str, str, Callable[[], Any]]]) -> bool:
         """Do the first thing that can be done; whether anything was."""
-        if not self.session.core.connected:
-            if self.session.closed and not self.session.reconnecting:
-                raise Stuck(self._where("lost the session"))
-            return False
-        for lane in self.plan.lanes:
-            for words, act in self.session.read(
-                lambda ledger, lane=lane: self._wishes(ledger, lane)
-            ):
-                try:
-                    act()
-                except SteerError as error:
-                    # Not now: something happened since it was wished for, or comes first.
-                    self.refused.append(f"{lane.name}: {words}: {type(error).__name__}: {error}")
-                    continue
-                self.log.append(f"{lane.name}: {words}")
-                return True
+        for lane, words, act in wishes:
+            try:
+                act()
+            except SteerError as error:
+                # Not now: something happened since it was wished for, or comes first.
+                self.refused.append(f"{lane}: {words}: {type(error).__name__}: {error}")
+                continue
+            self.log.append(f"{lane}: {words}")
+            return True
         return False
 
     # -- what the person wants, the most urgent first ------------------------------------------
@@ -233,7 +257,7 @@ class Person:
         """Whether it went into a response that was cut off, and is not gone on from."""
         if message.decision is not None or not self.policy.again:
             return False
-        if _depth(ledger, message.key) >= 1:  # such as words that make the service hang up
+        if _depth(ledger, message.key) >= MOST_CRASHES:  # words that make the service hang up
             return False
         if isinstance(message, SteerState):
             successor = ledger.responses.get(message.successor_id or "")

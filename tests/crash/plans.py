@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from steer_nb.simulator import AwaitSteer, CallFunction, Say, Scenario, Think, scenario
+from steer_nb.simulator import (
+    SCENARIOS,
+    AwaitSteer,
+    CallFunction,
+    Say,
+    Scenario,
+    Think,
+    scenario,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +77,8 @@ class Plan:
     ----------
     refusals : frozenset of str
         Codes with which the service refuses requests because the plan wants it to.
+    late : str, optional
+        A type of event that is long on its way.
     """
 
     name: str
@@ -76,6 +86,7 @@ class Plan:
     lanes: tuple[LanePlan, ...]
     options: dict[str, Any] = field(default_factory=dict)
     refusals: frozenset[str] = frozenset()
+    late: str | None = None
 
     @property
     def ambiguous(self) -> bool:
@@ -98,9 +109,9 @@ def _lane(name: str, *turns: str | Turn, **more: Any) -> LanePlan:
 
 
 def _plan(name: str, scenario: str | Scenario, *lanes: LanePlan, **more: Any) -> Plan:
-    refusals = frozenset(more.pop("refusals", ()))
-    options = {"breath_s": 0.003, **more}
-    return Plan(name, scenario, lanes, options, refusals)
+    refusals, late = frozenset(more.pop("refusals", ())), more.pop("late", None)
+    options = {"breath_s": 0.003, "most_deltas": 2, **more}
+    return Plan(name, scenario, lanes, options, refusals, late)
 
 
 @scenario("early", "Calls a function, and then waits for a steer before it ends.")
@@ -114,6 +125,19 @@ def early(turn: Asked) -> Iterator[Step]:
         yield Think("I look it up.")
         yield CallFunction("get_weather", {"city": "Lisbon"})
         yield AwaitSteer(0.3)
+
+
+@scenario("failures", "As the built-in one, for people who steer at once or not at all.")
+def failures(turn: Asked) -> Iterator[Step]:
+    """A tenth of a second to steer is enough: ten would often be waited for in vain."""
+    for step in SCENARIOS["failures"](turn):
+        yield AwaitSteer(0.1) if isinstance(step, AwaitSteer) else step
+
+
+@scenario("kinds", "Plays in each lane the scenario that it is named after.")
+def kinds(turn: Asked) -> Iterator[Step]:
+    """So that all kinds of required input are asked for side by side, one in each lane."""
+    yield from SCENARIOS[str(turn.lane)](turn)
 
 
 _CHEAP = Steering("Keep it cheap, please.")
@@ -169,11 +193,47 @@ _BASE = (
         ),
     ),
     _plan(
+        "early-continuation",
+        early,
+        _lane(
+            "a",
+            Turn("What is the weather in Chaves?", (_TRAINS,)),
+            "That was all of that.",
+            tools="auto",
+        ),
+        acknowledge="after_terminal",
+        late="response.steer.accepted",
+    ),
+    _plan(
         "weather-lanes",
         "weather",
         _lane("a", "What is the weather in Guarda?", tools="auto"),
         _lane("b", "What is the weather in Beja?", tools="ask"),
         _lane("c", "What is the weather in Tomar?"),
+    ),
+    _plan(
+        "weather-fork",
+        "weather",
+        _lane("a", Turn("What is the weather in Aveiro?", (_TRAINS,)), tools="auto"),
+        _lane("b", "And how is it in Sagres?", fork_of="a", tools="auto"),
+        _lane("c", "Or in Silves?", fork_of="a", tools="ask"),
+    ),
+    _plan(
+        "kinds",
+        kinds,
+        _lane("weather", "What is the weather in Olhao?", tools="ask"),
+        _lane("custom", "Find hotels in Olhao."),
+        _lane("computer", "Click on my screen."),
+        _lane("shell", "Run my shell."),
+        _lane("patch", "Change my patch."),
+        _lane("tools", "Find my tools."),
+        _lane("approval", "Delete my event."),
+    ),
+    _plan(
+        "seven-lanes",
+        "seven",
+        _lane("a", "Do the first audit."),
+        _lane("b", Turn("Do the second audit.", (_TRAINS,))),
     ),
     _plan("seven", "seven", _lane("a", "Do the audit of everything.", "Thanks for the audit.")),
     _plan(
@@ -189,7 +249,7 @@ _BASE = (
     _plan("approval", "approval", _lane("a", "Delete the event.", "Thank you, approval.")),
     _plan(
         "failures",
-        "failures",
+        failures,
         _lane(
             "a",
             "Now server_error please.",
@@ -202,8 +262,51 @@ _BASE = (
         refusals=("insufficient_quota",),
     ),
     _plan(
+        "failures-more",
+        failures,
+        _lane(
+            "a",
+            "Now rate_limit_exceeded please.",
+            "Now max_messages please.",
+            "Now invalid_prompt please.",
+            "Now content_filter please.",
+            "Now model_not_found please.",
+            "Now websocket_connection_limit_reached please.",
+            "Now previous_response_not_found please.",
+            "That is the end of it.",
+        ),
+        refusals=(
+            "model_not_found",
+            "previous_response_not_found",
+            "websocket_connection_limit_reached",
+        ),
+    ),
+    _plan(
+        "failures-missing-output",
+        failures,
+        _lane(
+            "a",
+            "First missing_output please.",
+            "That is the end of that.",
+        ),
+    ),
+    _plan(
+        "failures-refused-steers",
+        failures,
+        _lane(
+            "a",
+            Turn("Now response_not_found, please.", (Steering("Steer one.", "text"),)),
+            Turn("Now invalid_input, please.", (Steering("Steer two.", "text"),)),
+            Turn("Now steering_not_supported, please.", (Steering("Steer three.", "text"),)),
+            Turn("Now too_many_pending_steers, please.", (Steering("Steer four.", "text"),)),
+            Turn("Now response_already_completed, please.", (Steering("Steer five.", "text"),)),
+            Turn("Now response_not_active, please.", (Steering("Steer six.", "text"),)),
+            "Enough of that.",
+        ),
+    ),
+    _plan(
         "failures-steers",
-        "failures",
+        failures,
         _lane(
             "a",
             Turn("First server_error, please.", (_CHEAP,)),
@@ -215,7 +318,7 @@ _BASE = (
     ),
     _plan(
         "failures-disconnect",
-        "failures",
+        failures,
         _lane("a", "First a refusal, please.", "Then disconnect, please.", "Still there?"),
     ),
     _plan(
@@ -255,6 +358,7 @@ _POSITIONS = (
     ("async_calls", "block", ("seven-steer",)),
     ("cut_between_calls", True, ("seven-steer",)),
     ("max_pending_steers", 1, ("planner-steers",)),
+    ("empty_steer", "accept", ("planner-steer",)),
     ("done_event", True, ("weather-ask",)),
 )
 

@@ -1,8 +1,8 @@
-"""A line between a client and a service that is cut once, at a message of one's choice.
+"""A line between a client and a service that is cut at messages of one's choice.
 
 It forwards whole WebSocket messages and counts them, both directions together. At the chosen number
 it ends both sides without a word, before it forwards the message or once the message has arrived;
-from then on it forwards everything.
+then it counts anew up to the next cut, and after the last it forwards everything.
 """
 
 from __future__ import annotations
@@ -20,28 +20,32 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Cut", "Passed", "Proxy"]
+__all__ = ["Cut", "Kill", "Passed", "Proxy", "Side"]
 
 PATIENCE = 10.0
 ARRIVAL = 0.5
 Direction = Literal["up", "down"]
 Side = Literal["before", "after"]
+Kill = Literal["connection", "process"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Cut:
     """Where the line is cut.
 
     Attributes
     ----------
     number : int
-        The message, from 1, both directions counted together.
+        The message, from 1, both directions counted together, since the cut before.
     side : {"before", "after"}
         Whether that message still arrives.
+    kill : {"connection", "process"}
+        Whether the client's process is killed first.
     """
 
     number: int
     side: Side
+    kill: Kill = "connection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +77,35 @@ class Proxy:
     ----------
     target : str
         The ``ws://`` address of the service.
-    cut : Cut, optional
-        Where to cut; `cut_now` cuts at any time.
-    on_cut : callable, optional
-        Called in place of cutting, and the line is cut after it: such as the killing of a process.
+    *cuts : Cut
+        Where to cut, in order; `cut_now` cuts at any time.
+    kill : callable, optional
+        Kills the client's process, for a cut that asks for it; whether there was one to kill.
+    late : str, optional
+        A type of event that stays on its way, with all behind it, until the client says something.
+
+    Attributes
+    ----------
+    cuts_left : list of Cut
+        Those that no message has come to yet.
+    killed : list of int
+        The connections whose process was killed.
     """
 
     def __init__(
-        self, target: str, cut: Cut | None = None, on_cut: Callable[[], None] | None = None
+        self,
+        target: str,
+        *cuts: Cut,
+        kill: Callable[[], bool] | None = None,
+        late: str | None = None,
     ) -> None:
         self._target = target
-        self._cut = cut
-        self._on_cut = on_cut
+        self._kill = kill
+        self._late = late
+        self._spoke = asyncio.Event()
+        self.cuts_left = list(cuts)
+        self.killed: list[int] = []
+        self._count = 0
         self._lock = threading.Lock()
         self._passed: list[Passed] = []
         self._lines: dict[int, tuple[Any, Any]] = {}
@@ -93,7 +114,6 @@ class Proxy:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="crash proxy", daemon=True)
         self._ready = threading.Event()
-        self.was_cut = threading.Event()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -195,17 +215,21 @@ class Proxy:
     async def _forward(self, number: int, direction: Direction, source: Any, target: Any) -> None:
         try:
             async for message in source:
+                if direction == "up":
+                    self._spoke.set()
+                elif self._late is not None and self._late in message:
+                    await self._words()
                 if number in self._dead:
                     self._note(number, direction, message, arrived=False)
                     continue
-                place = len(self._passed) + 1
-                cut = self._cut
-                if cut is None or self.was_cut.is_set() or place != cut.number:
+                self._count += 1
+                if not self.cuts_left or self._count != self.cuts_left[0].number:
                     self._note(number, direction, message, arrived=True)
                     await target.send(message)
                     continue
                 # From here on nothing else passes, in either direction.
-                self.was_cut.set()
+                cut = self.cuts_left.pop(0)
+                self._count = 0
                 self._dead.update(self._lines)
                 self._note(number, direction, message, arrived=cut.side == "after")
                 if cut.side == "after":
@@ -213,13 +237,21 @@ class Proxy:
                 # What was forwarded has arrived: an abort would throw away what waits.
                 await self._arrival(target)
                 await self._arrival(source)
-                if self._on_cut is not None:
-                    await asyncio.to_thread(self._on_cut)
+                kill = self._kill if cut.kill == "process" else None
+                if kill is not None and await asyncio.to_thread(kill):
+                    self.killed.append(number)
                 for other in tuple(self._lines):
                     self._abort(other)
                 return
         except ConnectionClosed:
             return
+
+    async def _words(self) -> None:
+        """Wait until the client has said something, if it does."""
+        self._spoke.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ARRIVAL):
+                await self._spoke.wait()
 
     @staticmethod
     async def _arrival(target: Any) -> None:

@@ -2,55 +2,87 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import multiprocessing
 import os
+import random
 import signal
 import tempfile
+import threading
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-import steer_nb
 from steer_nb.simulator import Simulator
 from tests.crash.invariants import broken, different
-from tests.crash.person import POLICIES, SOON, Person, begin, live, tools_for
+from tests.crash.person import POLICIES, Person, begin, come_back, live
 from tests.crash.plans import PLANS
 from tests.crash.proxy import Cut, Proxy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from multiprocessing.process import BaseProcess
 
-    from steer_nb import Session
-    from tests.crash.plans import Plan
+    from tests.crash.proxy import Kill, Side
 
-__all__ = ["Outcome", "Point", "count_messages", "points_of", "run_point", "sweep"]
+__all__ = [
+    "SIDES",
+    "Outcome",
+    "Point",
+    "count_messages",
+    "crash_twice",
+    "points_of",
+    "run_point",
+    "sweep",
+    "today",
+    "workers",
+]
 
-Kill = Literal["connection", "process"]
 MEMORY = Path("/dev/shm")
+SIDES: tuple[Side, ...] = ("before", "after")
+RECOVERING = 8
+"""Within so many messages after a crash, what was in flight is decided on."""
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Point:
     """One crash: where, how, and how the person decides afterwards.
 
-    ``number`` 0 is no crash at all.
+    Attributes
+    ----------
+    number : int
+        The message; 0 is no crash at all.
+    then : Cut, optional
+        A second crash, so many messages after the first.
+    fine : bool
+        Whether each word has a delta of its own, as a model writes. Otherwise a text comes in two.
     """
 
     plan: str
     number: int = 0
-    side: Literal["before", "after"] = "before"
+    side: Side = "before"
     kill: Kill = "connection"
     policy: str = "first-again"
+    then: Cut | None = None
+    fine: bool = False
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        if not self.number:
+            return ()
+        first = Cut(self.number, self.side, self.kill)
+        return (first,) if self.then is None else (first, self.then)
 
     @property
     def command(self) -> str:
+        then = self.then
+        more = "" if then is None else f" --then {then.number}-{then.side}-{then.kill}"
         return (
             f"python -m tests.crash --plan '{self.plan}' --point {self.number} --side {self.side} "
-            f"--kill {self.kill} --policy {self.policy}"
+            f"--kill {self.kill}{more} --policy {self.policy}{' --fine' if self.fine else ''}"
         )
 
 
@@ -82,24 +114,24 @@ def run_point(point: Point, directory: Path | None = None) -> Outcome:
 def _run(point: Point, directory: Path) -> Outcome:
     plan, policy = PLANS[point.plan], POLICIES[point.policy]
     began = time.monotonic()
-    cut = Cut(point.number, point.side) if point.number else None
-    died = False
+    deaths = sum(cut.kill == "process" for cut in point.cuts)
+    options = {**plan.options, "most_deltas": 0} if point.fine else plan.options
     faults: list[str] = []
     log: list[str] = []
     passed = []
     victim = _Victim()
-    on_cut = victim.kill if point.kill == "process" else None
     with (
-        Simulator(plan.scenario, speed=0, **plan.options) as simulator,
-        Proxy(simulator.url, cut, on_cut) as proxy,
+        Simulator(plan.scenario, speed=0, **options) as simulator,
+        Proxy(simulator.url, *point.cuts, kill=victim.kill, late=plan.late) as proxy,
     ):
         try:
-            if point.kill == "process":
-                died = victim.lived_and_died(live, (plan.name, proxy.base_url, directory, policy))
-                session = _recover(plan, directory)
-            else:
-                session = begin(plan, proxy.base_url, directory, policy)
-            with session:
+            for life in range(deaths):
+                words = (plan.name, proxy.base_url, directory, policy)
+                if not victim.lived_and_died(live, (*words, life > 0)):
+                    break
+            with (
+                come_back(plan, directory) if deaths else begin(plan, proxy.base_url, directory)
+            ) as session:
                 person = Person(session, plan, policy, directory)
                 try:
                     person.run()
@@ -108,11 +140,12 @@ def _run(point: Point, directory: Path) -> Outcome:
                     path = session.journal_path
                 trace = session.trace
             passed = proxy.passed
-            faults += broken(plan, policy, simulator.account, passed, trace, directory, died=died)
+            account, killed = simulator.account, proxy.killed
+            faults += broken(plan, policy, account, passed, trace, directory, killed)
             faults += different(session.core.ledger, path)
         except Exception as error:  # noqa: BLE001 - whatever it is, this point has failed
             faults += [f"{type(error).__name__}: {error}", _where(error)]
-        reached = proxy.was_cut.is_set()
+        reached = bool(point.cuts) and not proxy.cuts_left
     return Outcome(point, tuple(faults), reached, len(passed), time.monotonic() - began, tuple(log))
 
 
@@ -121,18 +154,12 @@ def _where(error: Exception) -> str:
     return " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames))
 
 
-def _recover(plan: Plan, directory: Path) -> Session:
-    tools = [tool for lane in plan.lanes for tool in tools_for(lane.tools, directory)][:1]
-    return steer_nb.recover(
-        directory / "journals", api_key="", quiet=True, reconnect=SOON, tools=tools
-    )
-
-
 class _Victim:
     """A process that follows a plan until it is killed."""
 
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
+        self._lives = threading.Event()
 
     def lived_and_died(self, target: Callable[..., None], arguments: tuple[object, ...]) -> bool:
         """Let it live; whether it was killed, and did not come to its own end."""
@@ -145,7 +172,9 @@ class _Victim:
         context.set_forkserver_preload(["tests.crash.person", "tests.crash.plans"])
         self._process = process = context.Process(target=target, args=arguments, daemon=True)
         process.start()
+        self._lives.set()
         process.join(30)
+        self._lives.clear()
         code = process.exitcode
         if code is None:
             process.kill()
@@ -157,23 +186,36 @@ class _Victim:
             raise AssertionError(msg)
         return code != 0
 
-    def kill(self) -> None:
-        """End it where it stands, and return once it is gone."""
-        process = self._process
-        while process is None or process.pid is None:
-            time.sleep(0.001)
-            process = self._process
-        os.kill(process.pid, signal.SIGKILL)
+    def kill(self) -> bool:
+        """End it where it stands; False if it had come to its end before."""
+        if not self._lives.wait(1):  # it may be known here a little later than it speaks
+            return False
+        assert self._process is not None
+        assert self._process.pid is not None
+        os.kill(self._process.pid, signal.SIGKILL)
+        return True
 
 
-def count_messages(plan: str) -> int:
-    """How many messages pass when nothing is lost."""
-    outcome = run_point(Point(plan))
-    assert not outcome.faults, outcome
-    return outcome.messages
+def today() -> int:
+    """The number of the day: what takes turns begins at another place each day."""
+    return dt.datetime.now(dt.UTC).date().toordinal()
 
 
-def points_of(plan: str, messages: int, kill: Kill, policy: str | None = None) -> list[Point]:
+def workers() -> int:
+    """So many processes keep the machine busy: a run waits about as long as it computes."""
+    return 2 * (os.cpu_count() or 1)
+
+
+def count_messages(plans: Iterable[str], workers: int = 1, *, fine: bool = False) -> dict[str, int]:
+    """How many messages pass when nothing is lost, which already has to be right."""
+    outcomes = list(sweep([Point(plan, fine=fine) for plan in plans], workers))
+    assert [outcome for outcome in outcomes if outcome.faults] == []
+    return {outcome.point.plan: outcome.messages for outcome in outcomes}
+
+
+def points_of(
+    plan: str, messages: int, kill: Kill, policy: str | None = None, *, fine: bool = False
+) -> list[Point]:
     """Every message, before and after.
 
     Where no policy is given, the ways to decide take turns, so that each meets every part of a
@@ -182,11 +224,25 @@ def points_of(plan: str, messages: int, kill: Kill, policy: str | None = None) -
     names = list(POLICIES)
     found = []
     for number in range(1, messages + 1):
-        for side in ("before", "after"):
+        for side in SIDES:
             # Twice the first way for once each of the others: that is what most people do.
             turn = (number + (side == "after") * 3) % (len(names) + 2)
             word = policy or (names[turn] if turn < len(names) else "first-again")
-            found.append(Point(plan, number, side, kill, word))  # type: ignore[arg-type]
+            found.append(Point(plan, number, side, kill, word, fine=fine))
+    return found
+
+
+def crash_twice(
+    points: Iterable[Point], messages: dict[str, int], kills: Sequence[Kill], seed: int
+) -> list[Point]:
+    """Give each point a second crash: while it recovers, or anywhere in what is left to do."""
+    found = []
+    for point in points:
+        chance = random.Random(f"{seed}/{point.command}")
+        rest = max(messages[point.plan] - point.number, RECOVERING)
+        number = chance.randint(1, chance.choice((RECOVERING, rest)))
+        then = Cut(number, chance.choice(SIDES), chance.choice(kills))
+        found.append(replace(point, then=then))
     return found
 
 
@@ -198,4 +254,4 @@ def sweep(points: Iterable[Point], workers: int) -> Iterator[Outcome]:
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from pool.map(run_point, todo, chunksize=4)
+        yield from pool.map(run_point, todo)
