@@ -178,7 +178,7 @@ class Check:
     # -- continuations ---------------------------------------------------------------------------
 
     def one_continuation_for_a_parent(self) -> None:
-        """One is applied; a second only where a person said what becomes of the first."""
+        """One is applied; a second only where that failed, or a person said what becomes of it."""
         sent: dict[str, list[Any]] = defaultdict(list)
         for request in self.ledger.requests.values():
             if request.answers and request.previous_response_id:
@@ -190,14 +190,17 @@ class Check:
                         f"{after.key} continues {parent} again after {before.key} ({before.state})"
                     )
         applied: dict[tuple[str, int], list[str]] = defaultdict(list)
+        ends = {entry["response_id"]: entry["status"] for entry in self._of("response")}
         for entry in (*self._of("continuation"), *self._of("successor")):
-            applied[entry["previous_response_id"], entry["connection"]].append(entry["response_id"])
+            if ends.get(entry["response_id"]) not in ("failed", "error"):
+                place = entry["previous_response_id"], entry["connection"]
+                applied[place].append(entry["response_id"])
         for (parent, number), responses in applied.items():
             if len(responses) > 1 and not self.plan.name.startswith("planner-queue"):
                 self.faults.append(f"{parent} was continued {len(responses)} times on {number}")
 
     def _allowed_again(self, before: Any, after: Any) -> bool:
-        if before.state in ("failed", "unsent"):
+        if before.state in ("failed", "unsent") or self._broke(before.response_id):
             return True  # the service, or the client, said that it was not applied
         if before.decision == "dropped" or before.again_key == after.key:
             return True
