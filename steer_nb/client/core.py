@@ -67,6 +67,8 @@ class Core:
         Lane names that went out on this connection; the service counts them.
     connected : bool
         Whether the socket is open.
+    gone : bool
+        Whether it is not, and no other will be tried: of one piece, for other threads to read.
     ended : str or None
         Why it is not.
     """
@@ -87,6 +89,7 @@ class Core:
         self.lanes: dict[str | None, LaneSettings] = {}
         self.names_used: set[str] = set()
         self.connected = False
+        self.gone = True
         self.ended: str | None = None
         self.answers = Answers(self)
         self.sender = Sender(self)
@@ -170,6 +173,7 @@ class Core:
         self._largest = (0, "")
         self.connected = True
         self._leaving = None
+        self.gone = False
         self.ended = None
         self.recorder.note("connected", url=self.endpoint.shown, limit_s=CONNECTION_SECONDS)
         self._reader = asyncio.create_task(self._read(), name=f"steer-nb read {self.name}")
@@ -222,6 +226,7 @@ class Core:
         self.ended = f"{why} {_AGAIN}"
         self.recorder.note("closed", code=closing.code, reason=reason, by=by)
         self.reconnector.lost(closing.code, by, why)
+        self.gone = not self.reconnector.trying
         try:
             self.recorder.sync()
         except TraceError as error:
@@ -293,7 +298,7 @@ class Core:
             if self._reader is not None:
                 self._reader.cancel()
             self._lost(SocketClosed(code, reason, "client"))
-            self._over = True
+            self._over = self.gone = True
             self.close_journal()
 
     def close_journal(self) -> None:

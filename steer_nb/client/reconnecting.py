@@ -112,6 +112,12 @@ class Reconnector:
         return sum(error.entry.connection == number for error in self._core.ledger.errors)
 
     async def _try(self, why: str, *, at_once: bool) -> None:
+        try:
+            await self._attempts(why, at_once=at_once)
+        finally:
+            self._core.gone = not self._core.connected
+
+    async def _attempts(self, why: str, *, at_once: bool) -> None:
         core, attempts = self._core, max(self.policy.attempts, 1)
         while self._attempt < attempts:
             self._attempt += 1

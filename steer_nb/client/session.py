@@ -120,8 +120,7 @@ class Session:
     @property
     def closed(self) -> bool:
         """Whether nothing can be sent any more: it was closed, or its line is gone for good."""
-        gone = not self.core.connected and not self.core.reconnector.trying
-        return gone or os.getpid() != self._process
+        return self.core.gone or os.getpid() != self._process
 
     @property
     def reconnecting(self) -> bool:

@@ -80,6 +80,29 @@ def test_a_lost_line_is_made_anew_and_said(stage, session):
     assert len(session.trace.frames.connections) == 2
 
 
+def test_a_session_that_goes_on_never_looks_closed(stage, session, monkeypatch):
+    """Other threads may look in the middle of a loss, and in the middle of what follows."""
+    seen = []
+    for owner, name in (
+        (session.core.recorder, "note"),
+        (session.core, "again"),
+        (session.core.reconnector, "lost"),
+        (session.core.reconnector, "connected"),
+    ):
+        plain = getattr(owner, name)
+
+        def spy(*args, name=name, plain=plain, **kwargs):
+            seen.append((name, session.closed))
+            return plain(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, spy)
+    lose(stage, session)
+    assert {name for name, _ in seen} == {"note", "again", "lost", "connected"}
+    assert not any(closed for _, closed in seen)
+    session.close()
+    assert session.closed
+
+
 def test_nothing_is_continued_silently(stage, session):
     lane = session.lane("a")
     lane.create("hello")
