@@ -43,6 +43,8 @@ __all__ = [
 
 MEMORY = Path("/dev/shm")
 SIDES: tuple[Side, ...] = ("before", "after")
+PRELOADED = ["tests.crash.person", "tests.crash.plans", "docstring_parser", "filelock"]
+"""What each killed process would have to import by itself."""
 RECOVERING = 8
 """Within so many messages after a crash, what was in flight is decided on."""
 
@@ -169,7 +171,7 @@ class _Victim:
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if root not in paths:
             os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, *paths]))
-        context.set_forkserver_preload(["tests.crash.person", "tests.crash.plans"])
+        context.set_forkserver_preload(PRELOADED)
         self._process = process = context.Process(target=target, args=arguments, daemon=True)
         process.start()
         self._lives.set()
