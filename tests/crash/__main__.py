@@ -23,13 +23,15 @@ from tests.crash.sweep import (
     count_messages,
     crash_twice,
     points_of,
+    pool_of,
     run_point,
-    sweep,
     today,
     workers,
 )
 
 if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
     from tests.crash.proxy import Kill
 
 KILLS: tuple[Kill, ...] = ("connection", "process") if os.name == "posix" else ("connection",)
@@ -50,7 +52,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--then", type=_cut, help="with --point: as 5-after-process")
     parser.add_argument("--repeat", type=int, default=1, help="with --point: so many times")
     given = parser.parse_args(argv)
-    return _all(given) if given.point is None else _one(given)
+    if given.point is not None:
+        return _one(given)
+    with pool_of(given.workers) as pool:
+        return _all(given, pool)
 
 
 def _cut(text: str) -> Cut:
@@ -82,10 +87,10 @@ def _one(given: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _all(given: argparse.Namespace) -> int:
+def _all(given: argparse.Namespace, pool: ProcessPoolExecutor) -> int:
     began = time.monotonic()
     kills = (given.kill,) if given.kill else KILLS
-    messages = count_messages(given.plan or PLANS, given.workers, fine=given.fine)
+    messages = count_messages(given.plan or PLANS, pool, fine=given.fine)
     print(f"{len(messages)} plans, {sum(messages.values())} messages", flush=True)
     points = [
         point
@@ -99,7 +104,7 @@ def _all(given: argparse.Namespace) -> int:
         points = crash_twice(points, messages, kills, given.seed)
     failed = []
     reached: Counter[str] = Counter()
-    for number, outcome in enumerate(sweep(points, given.workers), start=1):
+    for number, outcome in enumerate(pool.map(run_point, points), start=1):
         if outcome.reached:
             reached.update(cut.kill for cut in outcome.point.cuts)
         if outcome.faults:

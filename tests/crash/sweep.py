@@ -23,7 +23,7 @@ from tests.crash.plans import PLANS
 from tests.crash.proxy import Cut, Proxy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from multiprocessing.process import BaseProcess
 
     from tests.crash.proxy import Kill, Side
@@ -35,8 +35,8 @@ __all__ = [
     "count_messages",
     "crash_twice",
     "points_of",
+    "pool_of",
     "run_point",
-    "sweep",
     "today",
     "workers",
 ]
@@ -208,9 +208,16 @@ def workers() -> int:
     return 2 * (os.cpu_count() or 1)
 
 
-def count_messages(plans: Iterable[str], workers: int = 1, *, fine: bool = False) -> dict[str, int]:
+def pool_of(workers: int) -> ProcessPoolExecutor:
+    """Processes to map `run_point` over points with."""
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def count_messages(
+    plans: Iterable[str], pool: ProcessPoolExecutor, *, fine: bool = False
+) -> dict[str, int]:
     """How many messages pass when nothing is lost, which already has to be right."""
-    outcomes = list(sweep([Point(plan, fine=fine) for plan in plans], workers))
+    outcomes = list(pool.map(run_point, [Point(plan, fine=fine) for plan in plans]))
     assert [outcome for outcome in outcomes if outcome.faults] == []
     return {outcome.point.plan: outcome.messages for outcome in outcomes}
 
@@ -246,14 +253,3 @@ def crash_twice(
         then = Cut(number, chance.choice(SIDES), chance.choice(kills))
         found.append(replace(point, then=then))
     return found
-
-
-def sweep(points: Iterable[Point], workers: int) -> Iterator[Outcome]:
-    """Run points, as they end."""
-    todo = list(points)
-    if workers <= 1:
-        yield from map(run_point, todo)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from pool.map(run_point, todo)

@@ -6,6 +6,7 @@ tried here, other ones each day. ``python -m tests.crash`` tries all.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import time
@@ -25,21 +26,26 @@ from tests.crash.sweep import (
     count_messages,
     crash_twice,
     points_of,
+    pool_of,
     run_point,
-    sweep,
     today,
     workers,
 )
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
-WORKERS = min(workers(), 8)
 CONNECTIONS, PROCESSES, TWICE = 120, 60, 48
 """So many points of each kind, spread over all plans."""
 
 
 @pytest.fixture(scope="module")
-def messages():
-    return count_messages(PLANS, WORKERS)
+def pool():
+    with pool_of(min(workers(), 8)) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def messages(pool):
+    return count_messages(PLANS, pool)
 
 
 def some(points: list[Point], number: int) -> list[Point]:
@@ -48,9 +54,14 @@ def some(points: list[Point], number: int) -> list[Point]:
     return points[today() % every :: every]
 
 
-def crash(points: list[Point], capsys: pytest.CaptureFixture[str], words: str) -> None:
+@pytest.fixture
+def crash(pool, capsys):
+    return functools.partial(_crash, pool, capsys)
+
+
+def _crash(pool, capsys, points: list[Point], words: str) -> None:
     began = time.monotonic()
-    outcomes = list(sweep(points, WORKERS))
+    outcomes = list(pool.map(run_point, points))
     failed = [outcome for outcome in outcomes if outcome.faults]
     reached = sum(outcome.reached for outcome in outcomes)
     with capsys.disabled():
@@ -64,21 +75,21 @@ def crash(points: list[Point], capsys: pytest.CaptureFixture[str], words: str) -
 
 
 @pytest.mark.slow
-def test_killed_connections(messages, capsys):
+def test_killed_connections(messages, crash):
     whole = [p for plan, count in messages.items() for p in points_of(plan, count, "connection")]
-    crash(some(whole, CONNECTIONS), capsys, "killed connections")
+    crash(some(whole, CONNECTIONS), "killed connections")
 
 
 @posix
 @pytest.mark.slow
-def test_killed_processes(messages, capsys):
+def test_killed_processes(messages, crash):
     whole = [p for plan, count in messages.items() for p in points_of(plan, count, "process")]
-    crash(some(whole, PROCESSES), capsys, "killed processes")
+    crash(some(whole, PROCESSES), "killed processes")
 
 
 @posix
 @pytest.mark.slow
-def test_killed_twice(messages, capsys):
+def test_killed_twice(messages, crash):
     kills = ("connection", "process")
     whole = [
         point
@@ -86,8 +97,7 @@ def test_killed_twice(messages, capsys):
         for kill in kills
         for point in points_of(plan, count, kill)
     ]
-    points = crash_twice(some(whole, TWICE), messages, kills, today())
-    crash(points, capsys, "killed twice")
+    crash(crash_twice(some(whole, TWICE), messages, kills, today()), "killed twice")
 
 
 # -- what is tried ---------------------------------------------------------------------------------
