@@ -218,20 +218,20 @@ class Person:
         return wishes
 
     def _opening(self, ledger: Ledger, plan: LanePlan) -> list[tuple[str, Callable[[], Any]]]:
-        options = dict(plan.settings)
-        tools = tools_for(plan.tools, self.directory)
-        if tools:
-            options["tools"] = tools
+        def options() -> dict[str, Any]:
+            tools = tools_for(plan.tools, self.directory)
+            return {**plan.settings, "tools": tools} if tools else plan.settings
+
         if plan.fork_of is None:
-            return [("open", lambda: self.session.lane(plan.name, **options))]
+            return [("open", lambda: self.session.lane(plan.name, **options()))]
         source = next(one for one in self.plan.lanes if one.name == plan.fork_of)
         state = ledger.lanes.get(source.name)
         done = state is not None and self._unsaid(ledger, state, source) is None
         if not done or rules.lane_word(state) != "idle" or source.name not in self.session.lanes:
             return []
         if rules.chain_tip(state) is None:  # left, or to be repeated: nothing to fork from
-            return [("open", lambda: self.session.lane(plan.name, **options))]
-        return [("fork", lambda: self.session.lanes[source.name].fork(plan.name, **options))]
+            return [("open", lambda: self.session.lane(plan.name, **options()))]
+        return [("fork", lambda: self.session.lanes[source.name].fork(plan.name, **options()))]
 
     def _decisions(self, ledger: Ledger, state: LaneState) -> list[tuple[str, Callable[[], Any]]]:
         wishes: list[tuple[str, Callable[[], Any]]] = []
