@@ -9,6 +9,7 @@ from steer_nb.simulator import (
     SCENARIOS,
     AwaitSteer,
     CallFunction,
+    Fail,
     Say,
     Scenario,
     Think,
@@ -127,6 +128,20 @@ def early(turn: Asked) -> Iterator[Step]:
         yield AwaitSteer(0.3)
 
 
+@scenario("relapse", "Calls a function, and fails now and then when it has the result.")
+def relapse(turn: Asked) -> Iterator[Step]:
+    """So the answers have to be given again: which responses fail hangs on their ids."""
+    if turn.results:
+        yield Say(f"I heard {len(turn.results)} results.")
+        if int(turn.response_id[-1], 16) % 2:
+            yield Fail()
+    elif turn.called():
+        yield Say("No more calls, thank you.")
+    else:
+        yield CallFunction("get_weather", {"city": "Lisbon"})
+        yield CallFunction("get_weather", {"city": "Porto"})
+
+
 @scenario("failures", "As the built-in one, for people who steer at once or not at all.")
 def failures(turn: Asked) -> Iterator[Step]:
     """A tenth of a second to steer is enough: ten would often be waited for in vain."""
@@ -210,6 +225,12 @@ _BASE = (
         _lane("a", "What is the weather in Guarda?", tools="auto"),
         _lane("b", "What is the weather in Beja?", tools="ask"),
         _lane("c", "What is the weather in Tomar?"),
+    ),
+    _plan(
+        "relapse",
+        relapse,
+        _lane("a", "What is the weather in Moura?", "That was all of it.", tools="auto"),
+        _lane("b", "What is the weather in Serpa?", "That was it.", tools="ask"),
     ),
     _plan(
         "weather-fork",
