@@ -263,7 +263,11 @@ class Check:
             if steer.state == "failed" or self._broke(steer.successor_id)
         ]
         for plan in self.plan.lanes:
-            tip = rules.chain_tip(self.ledger.lanes[plan.name])
+            lane = self.ledger.lanes[plan.name]
+            tip = rules.chain_tip(lane)
+            last = lane.responses[-1] if lane.responses else None
+            if last is not None and self._broke(last.id) and last.request and last.request.repeated:
+                tip = last  # it said all of it anew, and failed: what stands is from before that
             if plan.name in left or tip is None:
                 continue
             line = _line(tip.id, given, parents)

@@ -237,14 +237,18 @@ class Proxy:
                 # What was forwarded has arrived: an abort would throw away what waits.
                 await self._arrival(target)
                 await self._arrival(source)
-                kill = self._kill if cut.kill == "process" else None
-                if kill is not None and await asyncio.to_thread(kill):
-                    self.killed.append(number)
+                if cut.kill == "process" and self._kill is not None:
+                    await asyncio.to_thread(self._end_process, self._kill, number)
                 for other in tuple(self._lines):
                     self._abort(other)
                 return
         except ConnectionClosed:
             return
+
+    def _end_process(self, kill: Callable[[], bool], number: int) -> None:
+        # All in the thread: who waits for it is cancelled when the line breaks with the process.
+        if kill():
+            self.killed.append(number)
 
     async def _words(self) -> None:
         """Wait until the client has said something, if it does."""
