@@ -136,35 +136,34 @@ class Person:
         end = time.monotonic() + patience
         decisions = 0
         while True:
-            seen, finished, wishes = self.session.read(self._look)
+            seen, wishes = self.session.read(self._look)
             if self._do(wishes):
                 decisions += 1
                 if decisions > MOST_DECISIONS:
                     raise Stuck(self._where("does not end"))
                 continue
-            if finished:
+            if self.session.read(self._finished):  # now, as wishes may have been refused
                 return
-            if self.session.closed and not self.session.reconnecting:
+            if self.session.closed:
                 raise Stuck(self._where("lost the session"))
             if time.monotonic() > end:
                 raise Stuck(self._where("has waited too long"))
             with contextlib.suppress(WaitTimeout):
                 self.session.until(lambda ledger, seen=seen: self._wakes(ledger, seen), 0.25, str)
 
-    def _look(self, ledger: Ledger) -> tuple[int, bool, list[tuple[str, str, Callable[[], Any]]]]:
-        """What there is to see at once: the ledger's version, the end, and what can be done."""
+    def _look(self, ledger: Ledger) -> tuple[int, list[tuple[str, str, Callable[[], Any]]]]:
+        """What there is to see at once: the ledger's version, and what can be done."""
         wishes = []
         if self.session.core.connected:
             for lane in self.plan.lanes:
                 wishes += [(lane.name, *wish) for wish in self._wishes(ledger, lane)]
-        return ledger.version, self._finished(ledger), wishes
+        return ledger.version, wishes
 
     def _wakes(self, ledger: Ledger, seen: int) -> Literal[True] | None:
         """Whether something happened that gives the person anything to do."""
         if ledger.version == seen:
             return None
-        _, finished, wishes = self._look(ledger)
-        return True if finished or wishes else None
+        return True if self._finished(ledger) or self._look(ledger)[1] else None
 
     def _where(self, what: str) -> str:
         status = self.session.status()
