@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from websockets.asyncio.client import connect
@@ -224,16 +224,17 @@ class Proxy:
                     continue
                 self._count += 1
                 if not self.cuts_left or self._count != self.cuts_left[0].number:
-                    self._note(number, direction, message, arrived=True)
-                    await target.send(message)
+                    if not await self._pass(number, direction, message, target):
+                        return
                     continue
                 # From here on nothing else passes, in either direction.
                 cut = self.cuts_left.pop(0)
                 self._count = 0
                 self._dead.update(self._lines)
-                self._note(number, direction, message, arrived=cut.side == "after")
                 if cut.side == "after":
-                    await target.send(message)
+                    await self._pass(number, direction, message, target)
+                else:
+                    self._note(number, direction, message, arrived=False)
                 # What was forwarded has arrived: an abort would throw away what waits.
                 await self._arrival(target)
                 await self._arrival(source)
@@ -265,10 +266,22 @@ class Proxy:
                 await (await target.ping())
                 await asyncio.sleep(0.001)
 
-    def _note(self, number: int, direction: Direction, message: Any, *, arrived: bool) -> None:
+    async def _pass(self, number: int, direction: Direction, message: Any, target: Any) -> bool:
+        """Forward a message; False if the other side has said goodbye, and reads no more."""
+        place = self._note(number, direction, message, arrived=True)
+        try:
+            await target.send(message)
+        except ConnectionClosed:
+            with self._lock:
+                self._passed[place] = replace(self._passed[place], arrived=False)
+            return False
+        return True
+
+    def _note(self, number: int, direction: Direction, message: Any, *, arrived: bool) -> int:
         assert isinstance(message, str)
         with self._lock:
             self._passed.append(Passed(number, direction, message, arrived))
+            return len(self._passed) - 1
 
     def _abort(self, number: int) -> None:
         self._dead.add(number)
