@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shlex
 import time
 from collections import Counter
 
@@ -17,6 +18,7 @@ import pytest
 from steer_nb.simulator import SCENARIOS, Simulator, list_options
 from steer_nb.simulator.scenarios.failures import FAILURES
 from steer_nb.wire.stub_kinds import STUB_KINDS
+from tests.crash.__main__ import main
 from tests.crash.invariants import broken
 from tests.crash.person import POLICIES, Person, begin
 from tests.crash.plans import PLANS
@@ -206,3 +208,9 @@ def test_a_point_that_fails_says_how_to_try_it_again():
         "--then 5-after-process --policy first-again --fine"
     )
     assert run_point(Point("approval")).reached is False
+
+
+def test_that_command_tries_it(capsys):
+    point = Point("approval", 9, "after", then=Cut(2, "before"), policy="rebuild-again", fine=True)
+    assert main(shlex.split(point.command)[3:]) == 0
+    assert f"{point.command}: " in capsys.readouterr().out, "it was reached"
