@@ -225,8 +225,7 @@ class Core:
         why = self._why(closing, by)
         self.ended = f"{why} {_AGAIN}"
         self.recorder.note("closed", code=closing.code, reason=reason, by=by)
-        self.reconnector.lost(closing.code, by, why)
-        self.gone = not self.reconnector.trying
+        self.gone = not self.reconnector.lost(closing.code, by, why)
         try:
             self.recorder.sync()
         except TraceError as error:

@@ -95,8 +95,8 @@ class Reconnector:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self.policy.rotate_s, self._due)
 
-    def lost(self, code: int | None, by: str, why: str) -> None:
-        """Try again, if that can help."""
+    def lost(self, code: int | None, by: str, why: str) -> bool:
+        """Try again, if that can help; whether it does."""
         self._cancel_timer()
         core = self._core
         connection = core.ledger.connections.get(core.recorder.connection)
@@ -105,8 +105,9 @@ class Reconnector:
         rotated, self._rotation_due = self._rotation_due, False
         worth = by == "limit" or (by != "client" and code in RECOVERABLE) or rotated
         if self._stopped or not worth or not (self.policy.attempts or rotated):
-            return
+            return False
         self._task = asyncio.create_task(self._try(why, at_once=rotated or by == "limit"))
+        return True
 
     def _errors(self, number: int) -> int:
         return sum(error.entry.connection == number for error in self._core.ledger.errors)
