@@ -155,7 +155,7 @@ class _Conversation:
             raise self._failed(error) from None
         value = _object(body)
         if status != 200:
-            if _is_missing(status, value):
+            if _is_missing(status, value, response_id):
                 return None
             raise self._refused(status, answer.reason, Headers(answer.headers.items()), body)
         if value is None:
@@ -205,12 +205,12 @@ class _Conversation:
         return ConnectionFailed(message, url=self._endpoint.shown, advice="Ask again later.")
 
 
-def _is_missing(status: int, value: dict[str, Any] | None) -> bool:
+def _is_missing(status: int, value: dict[str, Any] | None, response_id: str) -> bool:
     """Whether it is the response that is not found, and not the path."""
     error = (value or {}).get("error")
     if status != 404 or not isinstance(error, dict):
         return False
-    said = str(error.get("message") or "").lower()
+    said = str(error.get("message") or "").replace(response_id, "").lower()
     return "not found" in said and "url" not in said and "path" not in said
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from steer_nb.client.asking import Answer
     from steer_nb.client.core import Core
     from steer_nb.client.session import Session
-    from steer_nb.ledger import LaneState
+    from steer_nb.ledger import LaneState, RequestState, SteerState
 
     T = TypeVar("T")
 
@@ -175,12 +175,17 @@ class Checker:
                 reason = response.incomplete_reason
                 known[response.id] = f"ended: {response.status}{f' ({reason})' if reason else ''}"
             for steer in response.steers:
-                done = steer.state == "committed"
-                known[steer.key] = f"is committed, in {steer.successor_id}" if done else ""
+                done = f"is committed, in {steer.successor_id}{_again(steer)}"
+                known[steer.key] = done if steer.state == "committed" else ""
         for request in lane.requests:
-            done = request.response_id is not None
-            known[request.key] = f"is answered by {request.response_id}" if done else ""
+            done = f"is answered by {request.response_id}{_again(request)}"
+            known[request.key] = done if request.response_id is not None else ""
         return known
+
+
+def _again(message: SteerState | RequestState) -> str:
+    """What a person decided before it was known: then it went through twice."""
+    return f", and was sent again as {message.again_key}" if message.again_key else ""
 
 
 def check(session: Session, stream_ids: Iterable[str | None] | None = None) -> Check:

@@ -244,6 +244,9 @@ def _given(
     if older[-1].previous_response_id is not None:
         return None  # the conversation began before this trace
     said = {item_key(item) for one in older for item in said_to(one)}
+    # A steer of an earlier one may have been given to the next, without proof.
+    before = [steer for one in older[1:] for steer in one.steers]
+    said |= {item_key(item) for steer in before for item in as_items(steer.input)}
     if said & relevant:
         return None  # the same words may be from before
     last = max((n for n, one in enumerate(ids) if one in written[0]), default=-1)

@@ -354,6 +354,18 @@ def test_the_text_of_the_first_request_is_not_taken_for_a_steer():
     assert states(fresh) == ["committed", "unknown"]
 
 
+def test_a_steer_of_an_earlier_response_may_be_what_is_listed():
+    """Without ids of what was written, nothing tells where what was said before ends."""
+    builder = TraceBuilder().connect().create("go", lane="a").created("o", lane="a")
+    builder.steer("o", "more").steer("o", "else").created("p", previous="o", lane="a")
+    builder.steer("p", "more").steer("p", "less").created("q", previous="p", lane="a")
+    builder.close().connect()
+    look(builder, "more")
+    assert states(builder) == ["unknown"] * 4
+    look(builder, "less")
+    assert states(builder) == ["unknown"] * 4, "whether 'more' is one of p or q is open"
+
+
 def test_a_conversation_from_before_the_trace():
     def began(items: list[dict]) -> list[str]:
         builder = TraceBuilder().connect().create("go", lane="a", previous="old")
