@@ -43,7 +43,7 @@ __all__ = [
 NEXT_TURN_CODES: Final = frozenset({"response_already_completed", "response_not_active"})
 """Failures of a steer that came too late: its text can be the next turn."""
 
-ASK_SAYS: Final = "ask the service what became of it; nothing changes there by that"
+ASK_SAYS: Final = "ask the service what became of it; that changes nothing there"
 
 _MOST: Final = 20
 _LATEST: Final = 8
