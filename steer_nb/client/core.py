@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.advice import too_big
 from steer_nb.client.answers import Answers
+from steer_nb.client.checking import Checker
 from steer_nb.client.handshake import FAILURES, explain
 from steer_nb.client.reconnecting import Reconnect, Reconnector
 from steer_nb.client.recorder import Recorder
@@ -95,6 +96,7 @@ class Core:
         self.sender = Sender(self)
         self.runner = ToolRunner(self)
         self.reconnector = Reconnector(self, policy)
+        self.checker = Checker(self)
         self._make_transport = make_transport
         self._transport = make_transport()
         self._outbox: deque[tuple[str, str]] = deque()
@@ -123,6 +125,11 @@ class Core:
     def takes_messages(self) -> bool:
         """Whether something can be sent: the socket is open, and is not being left."""
         return self.connected and self._leaving is None and not self.limit_reached
+
+    @property
+    def over(self) -> bool:
+        """Whether the session was closed: nothing more is recorded."""
+        return self._shut is not None
 
     # -- the socket --------------------------------------------------------------------------
 

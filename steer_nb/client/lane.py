@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.answers import askable
+from steer_nb.client.checking import check
 from steer_nb.client.handles import Response, Steer, response_key
 from steer_nb.client.inputs import create_input, steer_input, user_items
 from steer_nb.client.opening import close
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from steer_nb.client.checking import Check
     from steer_nb.client.session import Session
     from steer_nb.client.settings import LaneSettings
     from steer_nb.client.tools import Tool
@@ -382,6 +384,32 @@ class Lane:
         """
         self._session.act(lambda: recover(self._session.core, self._settings, choice))
         return self
+
+    def check(self) -> Check:
+        """Ask the service what became of what is unknown on this lane.
+
+        See `Session.check`, which asks about all lanes. A response that was cut off takes its real
+        end, and a steer is committed where the service shows that a response was given it; what
+        cannot be proven stays unknown. What was sent with ``store`` false cannot be asked about.
+
+        Returns
+        -------
+        Check
+            What was settled, and what stays unknown.
+
+        Raises
+        ------
+        ServerRefused, ConnectionFailed, LaneBusy, NotConnected, TraceError
+            As for `Session.check`.
+
+        Examples
+        --------
+        >>> import steer_nb
+        >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+        ...     session.lane("a").check()
+        Nothing was asked. Nothing is unknown.
+        """
+        return check(self._session, (self.stream_id,))
 
     # -- the rest ----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.client.checking import check
 from steer_nb.client.core import Core
 from steer_nb.client.io import io_thread, tick, wait
 from steer_nb.client.lane import Lane
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self, TypeVar
 
+    from steer_nb.client.checking import Check
     from steer_nb.client.endpoint import Endpoint
     from steer_nb.client.handles import Response
     from steer_nb.client.transport import Transport
@@ -334,6 +336,31 @@ class Session:
                 self._closing.remove(callback)
 
         return forget
+
+    # -- after a lost connection -----------------------------------------------------------------
+
+    def check(self) -> Check:
+        """Ask the service what became of what is unknown since a connection was lost.
+
+        It is asked over HTTP (``GET /responses/{id}``, ``/input_items``) about the responses that
+        are known and stored; that changes nothing there. What it says is recorded. It works while
+        the session connects again, and where it gave up; not once it was closed.
+
+        Returns
+        -------
+        Check
+            What was settled, and what stays unknown.
+
+        Raises
+        ------
+        ServerRefused
+            If the service does not answer such questions.
+        ConnectionFailed
+            If it cannot be reached; `AuthenticationFailed` if it refused the key.
+        LaneBusy, NotConnected, TraceError
+            If it is being asked already, the session was closed, or the disk is full.
+        """
+        return check(self)
 
     # -- waiting and closing -----------------------------------------------------------------
 

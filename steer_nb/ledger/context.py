@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger.fold import Ledger
     from steer_nb.ledger.state import ItemState, ResponseState
 
-__all__ = ["Context", "as_items", "rebuild"]
+__all__ = ["Context", "as_items", "rebuild", "said_to"]
 
 # Items that only their own response can hold, or that say nothing without the service's memory.
 _LEFT_OUT: Final = frozenset({"mcp_list_tools", "compaction"})
@@ -65,10 +65,10 @@ def rebuild(ledger: Ledger, response_id: str) -> Context | None:
     cancelled: list[str] = []
     left_out: list[str] = []
     for number, response in enumerate(chain):
-        said = _input_of(response)
+        said = said_to(response)
         items += said
         items += _output_of(response, left_out)
-        later = _input_of(chain[number + 1]) if number + 1 < len(chain) else []
+        later = said_to(chain[number + 1]) if number + 1 < len(chain) else []
         answered = {stub_key(item) for item in later if _is_answer(item)}
         for stub in response.required.values():
             if stub.key in answered or stub.call is None:
@@ -96,7 +96,7 @@ def _chain(ledger: Ledger, response_id: str) -> list[ResponseState] | None:
     return None
 
 
-def _input_of(response: ResponseState) -> list[dict[str, Any]]:
+def said_to(response: ResponseState) -> list[dict[str, Any]]:
     """What was said to a response: steers queued on its parent first, in their order."""
     items: list[dict[str, Any]] = []
     previous = response.previous_response_id

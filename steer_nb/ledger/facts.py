@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 __all__ = [
+    "Checked",
     "Connected",
     "Delta",
     "Disconnected",
@@ -94,6 +95,20 @@ class Dropped(Fact, frozen=True, gc=False):
     """A person does without a message whose outcome is unknown."""
 
     key: str
+
+
+class Checked(Fact, frozen=True, gc=False):
+    """The service was asked, outside the stream, about a response that it may have stored.
+
+    `status` is its word now, None where it has no such response. `ended` is there where the
+    response is over; `input_items` is what it was given, oldest first, where that was asked for.
+    """
+
+    response_id: str
+    status: str | None
+    previous_response_id: str | None = None
+    ended: ResponseEnded | None = None
+    input_items: tuple[dict[str, Any], ...] | None = None
 
 
 class LaneOpened(Fact, frozen=True, gc=False):

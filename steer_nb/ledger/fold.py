@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.ledger import connections, deciding, drafts, items, lifecycle, required, steering
+from steer_nb.ledger import (
+    checking,
+    connections,
+    deciding,
+    drafts,
+    items,
+    lifecycle,
+    required,
+    steering,
+)
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.responses import read
 from steer_nb.ledger.state import LaneState
@@ -162,6 +171,7 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.LaneClosed: connections.lane_closed,
     f.LaneRecovered: connections.lane_recovered,
     f.Dropped: deciding.dropped,
+    f.Checked: checking.checked,
     f.Reconnecting: connections.reconnecting,
     f.Recovered: drafts.recovered,
     f.RequestSent: connections.request_sent,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import facts as f
+from steer_nb.ledger.finished import finished_items
 from steer_nb.trace import PROBLEM_KINDS
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
             return (f.LaneRecovered(lane, _name(data, "choice"), _word(data, "base")),)
         case "dropped":
             return (f.Dropped(_name(data, "key")),)
+        case "checked":
+            return (_checked(lane, data),)
         case "reconnecting" | "gave_up":
             return (
                 f.Reconnecting(
@@ -113,6 +116,28 @@ def _draft(lane: str | None, data: dict[str, Any]) -> f.Fact:
     fields = data["fields"]
     return f.InputDrafted(
         _name(data, "parent"), _name(data, "key"), None if fields is None else dict(fields)
+    )
+
+
+_OVER: Final = frozenset({"completed", "incomplete", "failed", "cancelled"})
+
+
+def _checked(lane: str | None, data: dict[str, Any]) -> f.Checked:
+    """What a service said of a response when it was asked; see `steer_nb.client.checking`."""
+    response_id, response, items = _name(data, "response_id"), data["response"], data["input_items"]
+    if response is None:
+        return f.Checked(response_id, None)
+    status = _name(response, "status")
+    ended = None
+    if status in _OVER:
+        finished = finished_items(lane, response)
+        ended = f.ResponseEnded(lane, response_id, status, response, finished)
+    return f.Checked(
+        response_id,
+        status,
+        _word(response, "previous_response_id"),
+        ended,
+        None if items is None else tuple(item for item in items if isinstance(item, dict)),
     )
 
 

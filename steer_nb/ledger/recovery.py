@@ -2,7 +2,8 @@
 
 Sources: guide "WebSocket mode", on reconnecting (with `store` on, continue with
 `previous_response_id`; otherwise a new chain with the full context), and guide "steering" (queued
-steering exists on its connection only; "do not assume pending steering survived").
+steering exists on its connection only; "do not assume pending steering survived"). What the service
+said since, when it was asked, is in `steer_nb.ledger.checking`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from steer_nb.ledger.checking import base_of, cut_off_words
 from steer_nb.ledger.context import rebuild
 from steer_nb.ledger.required import active_continuation
 
@@ -67,9 +69,9 @@ def offer(ledger: Ledger, lane: LaneState) -> Offer | None:
     """Say what is true of a detached lane and what can be done; None where nothing needs to be."""
     if not lane.detached or lane.closed is not None:
         return None
-    truth = _truth(lane)
+    truth = _truth(ledger, lane)
     choices: list[Choice] = []
-    stored = _stored(ledger, lane)
+    stored = base_of(ledger, lane)
     if stored is not None:
         choices.append(Choice("continue", _continuing(stored, _after(lane, stored)), stored.id))
     tip = _newest(lane)
@@ -91,7 +93,7 @@ def offer(ledger: Ledger, lane: LaneState) -> Offer | None:
     return Offer(lane.name, tuple(truth), tuple(choices))
 
 
-def _truth(lane: LaneState) -> list[str]:
+def _truth(ledger: Ledger, lane: LaneState) -> list[str]:
     if lane.detached_for == "previous_response_not_found":
         truth = ["The service no longer has the response that the lane was to continue from."]
     else:
@@ -99,9 +101,12 @@ def _truth(lane: LaneState) -> list[str]:
     tip = lane.responses[-1] if lane.responses else None
     if tip is not None:
         if tip.status == "truncated":
-            truth.append(
-                f"{tip.id} was being written; what came is kept, and whether it ended is unknown."
-            )
+            known = "" if tip.checked else ", and whether it ended is unknown"
+            truth.append(f"{tip.id} was being written; what came is kept{known}.")
+            asked = cut_off_words(ledger, tip)
+            truth += [asked] if asked else []
+        elif tip.settled is not None:
+            truth.append(f"{tip.id} was cut off, and ended there: {tip.status}, says the service.")
         else:
             truth.append(f"{tip.id} ended: {tip.status}.")
         if _waits(tip):
@@ -118,25 +123,24 @@ def _truth(lane: LaneState) -> list[str]:
     if steers:
         what = "1 steer has" if len(steers) == 1 else f"{len(steers)} steers have"
         truth.append(f"{what} an unknown outcome: send again, or drop.")
+    truth += [
+        f"{steer.key} was looked for in {steer.looked_in}, and nothing proves that it is in there."
+        for steer in steers
+        if steer.looked_in is not None
+    ]
     return truth
+
+
+def _cut_short(response: ResponseState) -> bool:
+    """Whether the end of the connection is what ended it, as far as is known."""
+    broken = response.settled is not None and response.status in ("failed", "cancelled")
+    return response.status == "truncated" or broken
 
 
 def _newest(lane: LaneState) -> ResponseState | None:
     for response in reversed(lane.responses):
         if response.status in ("completed", "incomplete", "truncated"):
             return response
-    return None
-
-
-def _stored(ledger: Ledger, lane: LaneState) -> ResponseState | None:
-    """The newest response that the service has by its own word, and is known to be whole."""
-    for response in reversed(lane.responses):
-        if response.status not in ("completed", "incomplete"):
-            continue
-        asked = None if response.request is None else response.request.body.get("store")
-        if response.store is False or asked is False or response.id in ledger.gone:
-            return None
-        return response
     return None
 
 
@@ -150,7 +154,7 @@ def _continuing(stored: ResponseState, left: list[ResponseState]) -> str:
     waits = _waits(stored) or (asked and any(stored.successor is one for one in left))
     what = "its answers" if waits else "what you say next"
     says = f"continue from {stored.id}, which the service has stored, with {what}"
-    cut = [response.id for response in left if response.status == "truncated"]
+    cut = [response.id for response in left if _cut_short(response)]
     if cut:
         says += f"; it leaves {', '.join(cut)}: what was said to it can be sent again"
     return says

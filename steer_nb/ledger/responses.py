@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import facts as f
+from steer_nb.ledger.finished import finished_item, finished_items
 from steer_nb.ledger.notes import read_note
-from steer_nb.wire import STUB_KINDS, decode, stub_for
+from steer_nb.wire import STUB_KINDS, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,83 +118,16 @@ def _ended(event: Event) -> tuple[f.Fact, ...]:
     status = _STATUS.get(event.type) or (word if isinstance(word, str) else "completed")
     if status not in ("completed", "incomplete", "failed", "cancelled"):
         status = "completed"
-    output = response.get("output")
-    items = output if isinstance(output, list) else []
-    answered = {_call_id(item) for item in items if _is_output(item)} - {None}
-    finished = [
-        _finished_item(event.stream_id, index, item, answered)
-        for index, item in enumerate(items)
-        if isinstance(item, dict)
-    ]
     return (
         f.ResponseEnded(
             event.stream_id,
             response_id,
             status,
             response,
-            tuple(finished),
+            finished_items(event.stream_id, response),
             sequence_number=event.sequence_number,
         ),
     )
-
-
-def _call_id(item: dict[str, Any]) -> str | None:
-    value = item.get("call_id")
-    return value if isinstance(value, str) else None
-
-
-def _is_output(item: object) -> bool:
-    return isinstance(item, dict) and str(item.get("type", "")).endswith("_output")
-
-
-def _finished_item(
-    stream_id: str | None,
-    index: int | None,
-    item: dict[str, Any],
-    answered: set[str | None],
-    sequence_number: int | None = None,
-) -> f.ItemFinished:
-    # A call whose output stands in the same response was run by the service.
-    stub = None if _call_id(item) in answered else stub_for(item)
-    return f.ItemFinished(
-        stream_id,
-        index,
-        item,
-        stub,
-        # Asynchronous calls let the model go on; nobody has to wait for them (guide: async tools).
-        stub is not None and item.get("async") is True,
-        _texts(item),
-        sequence_number=sequence_number,
-    )
-
-
-def _texts(item: dict[str, Any]) -> tuple[tuple[str, int, str], ...]:
-    """The full texts of a finished item, by channel."""
-    texts: list[tuple[str, int, str]] = []
-    content = item.get("content")
-    for index, part in enumerate(content if isinstance(content, list) else ()):
-        if not isinstance(part, dict):
-            continue
-        for kind, name, channel in _CONTENT:
-            text = part.get(name)
-            if part.get("type") == kind and isinstance(text, str):
-                texts.append((channel, index, text))
-    summary = item.get("summary")
-    for index, part in enumerate(summary if isinstance(summary, list) else ()):
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            texts.append(("summary", index, part["text"]))
-    for name, channel in (("arguments", "arguments"), ("input", "arguments"), ("code", "code")):
-        text = item.get(name)
-        if isinstance(text, str):
-            texts.append((channel, 0, text))
-    return tuple(texts)
-
-
-_CONTENT: Final = (
-    ("output_text", "text", "text"),
-    ("refusal", "refusal", "refusal"),
-    ("reasoning_text", "text", "reasoning"),
-)
 
 
 def _item_added(event: Event) -> tuple[f.Fact, ...]:
@@ -211,9 +145,7 @@ def _item_done(event: Event) -> tuple[f.Fact, ...]:
     item = event.object("item")
     if item is None:
         return _other(event)
-    return (
-        _finished_item(event.stream_id, event.output_index, item, set(), event.sequence_number),
-    )
+    return (finished_item(event.stream_id, event.output_index, item, set(), event.sequence_number),)
 
 
 _DONE: Final[dict[str, tuple[str, str | None]]] = {

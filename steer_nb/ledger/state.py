@@ -252,6 +252,8 @@ class SteerState:
     successor_kind: Literal["auto", "explicit"] | None = None
     decision: DecisionWord | None = None
     again_key: str | None = None
+    looked_in: str | None = None
+    """The response whose input was listed by the service, without proof that this is in it."""
 
     @property
     def undecided(self) -> bool:
@@ -314,6 +316,10 @@ class ResponseState:
     id_unstable: bool = False
     left: bool = False
     """It failed, or was cut off and a person chose so: the conversation goes on from before it."""
+    checked: str | None = None
+    """What the service said when it was asked: its status then, or ``gone``."""
+    settled: Entry | None = None
+    """It was cut off, and how it ended is known since the service was asked."""
     disputed: bool = False
     """Its successor may as well be the answer to a request that waited behind it."""
 

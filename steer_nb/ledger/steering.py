@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "accepted",
     "commit",
+    "commit_proven",
     "connection_lost",
     "fail",
     "failed",
@@ -190,6 +191,11 @@ def prove(parent: ResponseState, entry: Entry) -> None:
     for steer in parent.steers:
         if steer.connection == entry.connection and steer.steer_id is not None and steer.live:
             _commit(steer, parent.successor, parent.successor.started)
+
+
+def commit_proven(steer: SteerState, successor: ResponseState) -> bool:
+    """The service showed that a response was given the steer: it was from its beginning on."""
+    return _commit(steer, successor, successor.started)
 
 
 def _commit(steer: SteerState, successor: ResponseState, entry: Entry) -> bool:

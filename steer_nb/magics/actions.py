@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from steer_nb.client import Lane, Response, Session, Steer
+    from steer_nb.client.checking import Check
     from steer_nb.ledger import Ledger
     from steer_nb.trace import Trace
     from steer_nb.widgets import BoardView, LaneView
@@ -270,6 +271,11 @@ def _recover(parsed: Parsed, spaces: Spaces) -> Session:
     return session
 
 
+def _check(parsed: Parsed, _: Spaces) -> Check:
+    name = parsed.get("lane")
+    return _lane(name).check() if name else _session().check()
+
+
 def _resume(parsed: Parsed, _: Spaces) -> None:
     lane = _lane(parsed.get("lane"))
     offer, word = lane.recovery, parsed.get("choice")
@@ -365,6 +371,7 @@ _ACTIONS: dict[str, Callable[[Parsed, Spaces], Any]] = {
     "save": _save,
     "load": _load,
     "recover": _recover,
+    "check": _check,
     "resume": _resume,
     "again": _again,
     "drop": _drop,

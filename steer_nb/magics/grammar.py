@@ -307,6 +307,15 @@ COMMANDS: dict[str, Command] = {
             note="Nothing is sent by itself: each lane shows how it can go on.",
         ),
         Command(
+            "check",
+            "ask the service what became of what is unknown since a connection was lost",
+            "lane.check(), session.check()",
+            (_ONE_OR_ALL,),
+            example="%steer check planner",
+            note="It asks over HTTP for the responses that it has stored, and changes nothing. "
+            "What it cannot prove stays unknown, and is yours to decide.",
+        ),
+        Command(
             "resume",
             "say how a lane goes on after its connection was lost",
             "lane.recover(choice=None)",

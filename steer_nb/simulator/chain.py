@@ -2,7 +2,7 @@
 
 `Record` is one response. `Store` finds a record by `previous_response_id`: the connection-local
 cache (each lane's latest response, 2.3), else the process-wide store of what was created with
-``store`` true.
+``store`` true. What is stored can be read over HTTP from its creation on.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from steer_nb.simulator.lane import Lane
 
 __all__ = ["Record", "Steer", "Store"]
+
+_CONTINUABLE = frozenset({"completed", "incomplete"})
 
 
 @dataclass(eq=False)
@@ -68,6 +70,7 @@ class Record:
     status: str = "in_progress"
     completed_at: float | None = None
     error: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
     incomplete_reason: str | None = None
     sequence: int = 0
     queued: list[Steer] = field(default_factory=list)
@@ -95,6 +98,11 @@ class Record:
     def live(self) -> bool:
         """Whether it is still being written."""
         return self.status == "in_progress"
+
+    @property
+    def stored(self) -> bool:
+        """Whether it outlives its connection."""
+        return self.settings.get("store") is not False
 
     @property
     def open_calls(self) -> dict[str, dict[str, Any]]:
@@ -133,11 +141,17 @@ class Store:
         self._records: OrderedDict[str, Record] = OrderedDict()
 
     def put(self, record: Record) -> None:
-        """Keep a response that has ended."""
+        """Keep a response."""
         self._records[record.id] = record
+        self._records.move_to_end(record.id)
         while len(self._records) > self._limit:
             self._records.popitem(last=False)
 
     def get(self, response_id: str) -> Record | None:
-        """Look one up."""
+        """Find one that can be continued: it ended, and neither failed nor was cancelled."""
+        record = self._records.get(response_id)
+        return None if record is None or record.status not in _CONTINUABLE else record
+
+    def look(self, response_id: str) -> Record | None:
+        """Find one in whatever state it is."""
         return self._records.get(response_id)

@@ -57,6 +57,7 @@ class Connection:
         self._more = asyncio.Event()
         self._less = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._lost = False
         self._deadline = service.clock.now() + self.options.connection_limit_s
 
     # The life of a connection
@@ -75,11 +76,30 @@ class Connection:
             logger.exception("the simulator failed")
             raise
         finally:
-            for task in tuple(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            self.steering.lose()
+            await self._leave()
             self.account.update(entry, state="closed", code=self._socket.protocol.close_code)
+
+    async def _leave(self) -> None:
+        """End what belongs to the connection; what goes on without it is the service's now."""
+        self._lost = True
+        self._outbox.clear()
+        self._waiting = 0
+        self._less.set()
+        going = {task for lane in self.lanes.values() if (task := lane.leave()) is not None}
+        ending = self._tasks - going
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+        self.steering.lose()
+        for record in self.responses.values():
+            if record.live and not self.goes_on(record):
+                record.status = "cancelled"
+        for task in going:
+            self.service.adopt(task)
+
+    def goes_on(self, record: Record) -> bool:
+        """Whether a response is written to its end although its connection is gone."""
+        return record.stored and self.options.connection_lost == "go_on"
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something for as long as the connection lasts."""
@@ -111,7 +131,9 @@ class Connection:
     # Writing
 
     def write(self, event: dict[str, Any]) -> None:
-        """Put an event in line."""
+        """Put an event in line; without a connection there is nobody to read it."""
+        if self._lost:
+            return
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         if not text.isascii():
             try:

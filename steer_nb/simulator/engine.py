@@ -120,6 +120,8 @@ class Engine:
         connection.responses[record.id] = record
         lane.latest = record
         lane.cached = None
+        if record.stored:
+            connection.service.store.put(record)
         connection.emit(record, "response.created", response=response_object(record))
         parent = record.parent
         if parent is None or record.origin == "warmup":
@@ -225,13 +227,14 @@ class Engine:
                 return True
             case steps.ErrorEvent(code, message, status, kind):
                 record.status = "failed"
+                record.error = _error("server_error", message)
                 self._note_end(record, "error", code)
                 refusal = Refusal(message, code=code, status=status, type=kind)
                 connection.write(refusal.event(record.lane.stream_id))
                 return True
             case steps.Disconnect(code, reason):
                 await connection.close(code, reason)
-                return True
+                return not connection.goes_on(record)
             case _:
                 msg = f"a scenario cannot yield {step!r} here"
                 self._finish(record, "failed", error=_error("server_error", msg))
@@ -255,9 +258,10 @@ class Engine:
             record.completed_at = connection.service.stamp(record.lane.n_responses)
         if status != "failed":
             record.lane.cached = record
-            if record.settings.get("store") is not False:
-                connection.service.store.put(record)
-        final = response_object(record, usage=usage_of(record))
+        if record.stored:
+            connection.service.store.put(record)
+        record.usage = usage_of(record)
+        final = response_object(record)
         connection.emit(record, f"response.{status}", response=final)
         if self._options.done_event:
             connection.emit(record, "response.done", response=final)

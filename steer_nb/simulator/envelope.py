@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["count_tokens", "response_object", "usage_of"]
 
 
-def response_object(record: Record, *, usage: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Describe a response as it is now; `usage` belongs to terminal events only."""
+def response_object(record: Record) -> dict[str, Any]:
+    """Describe a response as it is now; it has `usage` once it ended."""
     settings = record.settings
     conversation = settings.get("conversation")
     if isinstance(conversation, str):
@@ -47,7 +47,7 @@ def response_object(record: Record, *, usage: dict[str, Any] | None = None) -> d
         "top_logprobs": _or(settings.get("top_logprobs"), default=0),
         "top_p": _or(settings.get("top_p"), default=1.0),
         "truncation": _or(settings.get("truncation"), default="disabled"),
-        "usage": usage,
+        "usage": record.usage,
         "user": settings.get("user"),
         "metadata": settings.get("metadata") or {},
     }

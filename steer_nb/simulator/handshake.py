@@ -1,6 +1,7 @@
 """The HTTP side of a connection: who may upgrade, and what the others are told (1.1).
 
-Refusals are ordinary HTTP statuses with the service's JSON error body.
+Stored responses are read by plain GETs; see `steer_nb.simulator.retrieval`. Refusals are ordinary
+HTTP statuses with the service's JSON error body.
 """
 
 from __future__ import annotations
@@ -14,21 +15,25 @@ from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Response
 
+from steer_nb.simulator.refusals import Refusal
+from steer_nb.simulator.retrieval import PATH, is_retrieval, retrieve
+
 if TYPE_CHECKING:
     from websockets.http11 import Request
 
+    from steer_nb.simulator.service import Service
+
 __all__ = ["PATH", "Door", "check", "process"]
 
-PATH = "/v1/responses"
 _LONGEST_LINE = 8192
 
 
-def check(request: Request, api_key: str | None) -> Response | None:
+def check(request: Request, service: Service, api_key: str | None) -> Response | None:
     """Give the HTTP answer to a request that must not upgrade; None where it may.
 
     403 for anything that a browser page started: its `Origin` says so, and no page has business
     with a simulator on this machine. 404 for another path, 426 without an upgrade, 401 for a wrong
-    key.
+    key. A GET of a stored response is answered.
     """
     headers = request.headers
     if "Origin" in headers:
@@ -38,9 +43,10 @@ def check(request: Request, api_key: str | None) -> Response | None:
             "Requests from browser pages are refused.",
             code="origin_not_allowed",
         )
-    if not _is_ours(request.path):
+    stored = is_retrieval(request.path)
+    if not stored and not _is_ours(request.path):
         return _not_found("GET", request.path)
-    if "websocket" not in ",".join(headers.get_all("Upgrade")).lower():
+    if not stored and "websocket" not in ",".join(headers.get_all("Upgrade")).lower():
         return _upgrade_required()
     if api_key is not None and not _authorized(headers, api_key):
         return _answer(
@@ -49,14 +55,24 @@ def check(request: Request, api_key: str | None) -> Response | None:
             "Incorrect API key provided.",
             code="invalid_api_key",
         )
-    return None
+    return _retrieved(service, request.path) if stored else None
 
 
-def process(api_key: str | None) -> Any:
+def _retrieved(service: Service, target: str) -> Response:
+    try:
+        return _json(200, "OK", retrieve(service, target))
+    except Refusal as refused:
+        phrase = "Not Found" if refused.status == 404 else "Bad Request"
+        return _answer(
+            refused.status, phrase, refused.message, param=refused.param, code=refused.code
+        )
+
+
+def process(service: Service, api_key: str | None) -> Any:
     """Make the hook that `websockets` calls before it upgrades."""
 
     def process_request(connection: ServerConnection, request: Request) -> Response | None:  # noqa: ARG001
-        return check(request, api_key)
+        return check(request, service, api_key)
 
     return process_request
 
@@ -122,10 +138,20 @@ def _authorized(headers: Headers, api_key: str) -> bool:
 
 
 def _answer(
-    status: int, phrase: str, message: str, *, code: str | None = None, **more: str
+    status: int,
+    phrase: str,
+    message: str,
+    *,
+    param: str | None = None,
+    code: str | None = None,
+    **more: str,
 ) -> Response:
-    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
-    body = json.dumps({"error": error}).encode()
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return _json(status, phrase, {"error": error}, **more)
+
+
+def _json(status: int, phrase: str, value: Any, **more: str) -> Response:
+    body = json.dumps(value).encode()
     headers = Headers(
         {"Content-Type": "application/json", "Content-Length": str(len(body)), **more}
     )

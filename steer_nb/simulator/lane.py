@@ -77,6 +77,14 @@ class Lane:
         self.n_responses += 1
         return self.n_responses - 1
 
+    def leave(self) -> asyncio.Task[None] | None:
+        """Drop what waits, as the connection is gone; gives the task of what goes on without it."""
+        self._queue.clear()
+        writing = self.latest
+        if writing is None or not writing.live or not self.connection.goes_on(writing):
+            return None
+        return self._task
+
     def _wake(self) -> None:
         if self._task is None:
             self._task = self.connection.spawn(self._run())

@@ -45,6 +45,14 @@ class Options:
     max_pending_steers: int = _option(8, "Steers that may wait on one response.")
     max_message_bytes: int = _option(128 * 2**20, "Largest message that is read.")
     stored_responses: int = _option(10_000, "Responses kept for previous_response_id (store true).")
+    connection_lost: Literal["stop", "go_on"] = _option(
+        "stop",
+        "A stored response that is being written when its connection ends: it stops and is "
+        "cancelled, or goes on to its end. What was queued behind it is lost in both cases.",
+    )
+    input_items: Literal["own", "history"] = _option(
+        "own", "What GET /responses/{id}/input_items lists: its own input, or all that led to it."
+    )
 
     # Requests (2)
     default_model: str | None = _option(

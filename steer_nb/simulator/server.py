@@ -50,7 +50,7 @@ async def listen(
             host,
             port,
             create_connection=handshake.Door,
-            process_request=handshake.process(api_key),
+            process_request=handshake.process(service, api_key),
             server_header=None,
             max_size=service.options.max_message_bytes,
             ping_interval=20,
@@ -71,4 +71,5 @@ async def listen(
     finally:
         server.close()
         await server.wait_closed()
+        await service.end()
         await asyncio.sleep(0)  # let the transports' last callbacks run

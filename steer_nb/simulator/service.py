@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,24 @@ class Service:
         self.account = Account()
         self.store = Store(options.stored_responses)
         self._n_connections = 0
+        self._left: set[asyncio.Task[None]] = set()
 
     def next_connection(self) -> int:
         """Number the connections, from 1: ids depend on it."""
         self._n_connections += 1
         return self._n_connections
+
+    def adopt(self, task: asyncio.Task[None]) -> None:
+        """Keep what goes on although its connection is gone."""
+        self._left.add(task)
+        task.add_done_callback(self._left.discard)
+
+    async def end(self) -> None:
+        """Stop what still goes on: the server ends."""
+        left = tuple(self._left)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def pace(self) -> Pace:
         """Make the rhythm for one response."""

@@ -209,6 +209,7 @@ class Steering:
         for record in self._connection.responses.values():
             for steer in record.queued:
                 self._connection.account.update(steer.entry, fate="lost")
+            record.queued, record.successor_due = [], False
 
     def _acknowledge(self, steer: Steer) -> None:
         steer.acknowledged = True

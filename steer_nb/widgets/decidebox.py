@@ -15,6 +15,7 @@ import ipywidgets as w
 from steer_nb.client import Response, Steer
 from steer_nb.errors import SteerError
 from steer_nb.widgets.controls import box, button, line, static
+from steer_nb.widgets.decisions import ASK_SAYS
 from steer_nb.widgets.text import clip, esc, plain, shortened
 from steer_nb.widgets.ticker import in_background, ticker
 
@@ -82,12 +83,15 @@ class DecideBox:
         """
         choices = () if decisions is None else decisions.choices
         messages = (*(() if decisions is None else decisions.messages), *beside)
-        wanted: tuple[object, ...] = (choices, messages)
+        ask = decisions is not None and decisions.ask
+        wanted: tuple[object, ...] = (choices, messages, ask)
         with self._building:
             if wanted == self._shown:
                 return
             self._shown = wanted
             rows: list[w.Widget] = []
+            if ask:
+                rows.append(self._row("ask", self._question))
             if choices:
                 name = f"<bdi>{esc(clip(self._lane.name, 60))}</bdi>"
                 rows.append(self._row(name, partial(static, f"<b>How does {name} go on?</b>")))
@@ -116,6 +120,10 @@ class DecideBox:
         )
         seen = esc(shortened(says))
         return line([made, static(f'<span dir="auto">{seen}</span>', wide=True)])
+
+    def _question(self) -> w.Widget:
+        made = self._button("Ask the service", ASK_SAYS, self._ask)
+        return line([made, static(f"<span>{esc(ASK_SAYS)}</span>", wide=True)])
 
     def _message(self, message: Undecided) -> w.Widget:
         said = (
@@ -155,6 +163,10 @@ class DecideBox:
     def _enable(self, *, enabled: bool) -> None:
         for made in tuple(self._buttons):
             made.disabled = not enabled
+
+    def _ask(self) -> str:
+        found = self._lane.check()
+        return " ".join([*found.settled, *found.unsettled]) or str(found)
 
     def _recover(self, choice: Choice) -> str:
         self._lane.recover(choice.word)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from steer_nb.ledger import recovery
+from steer_nb.ledger import checking, recovery
 from steer_nb.ledger.state import SteerState
 from steer_nb.widgets.text import clip, esc, esc_strict, plain, seconds, shortened
 from steer_nb.widgets.words import (
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger.state import LaneState, RequestState, ResponseState
 
 __all__ = [
+    "ASK_SAYS",
     "NEXT_TURN_CODES",
     "Decisions",
     "Undecided",
@@ -41,6 +42,8 @@ __all__ = [
 
 NEXT_TURN_CODES: Final = frozenset({"response_already_completed", "response_not_active"})
 """Failures of a steer that came too late: its text can be the next turn."""
+
+ASK_SAYS: Final = "ask the service what became of it; that changes nothing there"
 
 _MOST: Final = 20
 _LATEST: Final = 8
@@ -104,6 +107,8 @@ class Decisions:
     returned : tuple of Undecided
         Steers that failed, of the newest responses, and what went into a response that came to
         nothing: their text goes back to the person.
+    ask : bool
+        Whether the service can be asked, and may settle some of it.
     """
 
     lane: str
@@ -111,6 +116,7 @@ class Decisions:
     choices: tuple[Choice, ...] = ()
     messages: tuple[Undecided, ...] = ()
     returned: tuple[Undecided, ...] = ()
+    ask: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.choices or self.messages)
@@ -144,18 +150,16 @@ def to_decide(ledger: Ledger, lane: LaneState) -> Decisions:
     truth = () if offer is None else offer.truth
     if lane.closed is not None or line_over(ledger) or line_trying(ledger):
         return Decisions(lane.name, truth)
-    return Decisions(
-        lane.name,
-        truth,
-        () if offer is None else offer.choices,
-        tuple(_message(thing) for thing in undecided(lane)[:_MOST]),
-        _returned(lane),
-    )
+    choices = () if offer is None else offer.choices
+    messages = tuple(_message(thing) for thing in undecided(lane)[:_MOST])
+    ask = bool(choices or messages) and checking.worth_asking(ledger, lane)
+    return Decisions(lane.name, truth, choices, messages, _returned(lane), ask)
 
 
 def _message(thing: SteerState | RequestState) -> Undecided:
     if isinstance(thing, SteerState):
-        return Undecided(thing.key, "steer", input_text(thing.input), "outcome unknown")
+        looked = "" if thing.looked_in is None else f"; {thing.looked_in} does not prove it"
+        return Undecided(thing.key, "steer", input_text(thing.input), f"outcome unknown{looked}")
     text = input_text(thing.own_input)
     if thing.answers:
         count = len(thing.answers)
@@ -199,7 +203,7 @@ def _came_to_nothing(lane: LaneState) -> Iterator[Undecided]:
         if not response.left:
             return
         # A person who chose how the lane goes on knows; the box is for what comes unasked.
-        cut = response.status == "truncated"
+        cut = response.status == "truncated" or response.settled is not None
         why = _reason(response.error_code, response.error_message)
         why = "its response was cut off" if cut else why
         request = response.request
@@ -291,11 +295,14 @@ def decisions_html(decisions: Decisions) -> str:
         said = shortened(" ".join(decisions.truth))
         rows.append(f'<p class="snb-truth" dir="auto">{esc(clip(said, 2000))}</p>')
     lane = esc_strict(clip(decisions.lane, 256))
+    if decisions.ask:
+        rows.append(_row("check", ASK_SAYS, f"%steer check {lane}"))
     for choice in decisions.choices:
         code = f"%steer resume {lane} {choice.word}"
         rows.append(_row(choice.word, esc(clip(shortened(choice.says), 600)), code))
     for message in decisions.messages:
-        said = f"<bdi>“{esc(message.shown)}”</bdi> · {message.why}: send again or drop"
+        why = esc(shortened(message.why))
+        said = f"<bdi>“{esc(message.shown)}”</bdi> · {why}: send again or drop"
         key = esc_strict(message.key)
         rows.append(_row(message.what, said, f"%steer again {key}", f"%steer drop {key}"))
     if decisions.choices:
@@ -321,6 +328,8 @@ def decisions_plain(decisions: Decisions) -> list[str]:
     """Write the same as lines of text."""
     lines = [plain(sentence) for sentence in decisions.truth]
     name = plain(decisions.lane)
+    if decisions.ask:
+        lines.append(f"  %steer check {name}: {ASK_SAYS}")
     lines += [
         f"  %steer resume {name} {choice.word}: {plain(choice.says)}"
         for choice in decisions.choices
@@ -328,7 +337,7 @@ def decisions_plain(decisions: Decisions) -> list[str]:
     for message in decisions.messages:
         key = plain(message.key)
         lines.append(
-            f"  {message.what} “{plain(message.shown)}”, {message.why}: "
+            f"  {message.what} “{plain(message.shown)}”, {plain(message.why)}: "
             f"%steer again {key}, or %steer drop {key}"
         )
     return lines

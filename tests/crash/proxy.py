@@ -2,20 +2,25 @@
 
 It forwards whole WebSocket messages and counts them, both directions together. At the chosen number
 it ends both sides without a word, before it forwards the message or once the message has arrived;
-then it counts anew up to the next cut, and after the last it forwards everything.
+then it counts anew up to the next cut, and after the last it forwards everything. Plain HTTP requests
+pass too, and are not counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import serve
+from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.http11 import Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,11 +166,30 @@ class Proxy:
             "compression": None,
             "ping_interval": None,
             "close_timeout": 1,
+            "process_request": self._plain,
         }
         async with serve(self._line, "127.0.0.1", 0, **options) as server:
             self.port = server.sockets[0].getsockname()[1]
             self._ready.set()
             await self._stop.wait()
+
+    async def _plain(self, _: Any, request: Any) -> Response | None:
+        """Pass on a GET that is no upgrade, and its answer."""
+        if "Upgrade" in request.headers:
+            return None
+        return await asyncio.to_thread(self._get, request.path, request.headers)
+
+    def _get(self, path: str, headers: Headers) -> Response:
+        place = urlsplit(self._target).netloc
+        line = http.client.HTTPConnection(place, timeout=PATIENCE)
+        try:
+            line.request("GET", path, headers={**dict(headers.raw_items()), "Host": place})
+            answer = line.getresponse()
+            body = answer.read()
+            given = Headers(answer.getheaders())
+        finally:
+            line.close()
+        return Response(answer.status, answer.reason, given, body)
 
     async def _line(self, client: Any) -> None:
         self._connections += 1

@@ -90,7 +90,7 @@ class TestAgreement:
 
 def test_the_subcommands_are_those_of_the_design() -> None:
     words = "connect open send pending lanes status show frame wait save load "
-    words += "recover resume again drop nest close help"
+    words += "recover check resume again drop nest close help"
     assert " ".join(COMMANDS) == words
     for later in ("timeline", "replay", "letta"):
         assert later not in docstring()

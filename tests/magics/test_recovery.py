@@ -106,6 +106,34 @@ class TestRecover:
             again.close()
 
 
+class TestCheck:
+    def test_a_lane_and_all_of_them(self, shell: Any, lost: Any) -> None:
+        second = lost["trip"].responses[-1]
+
+        def asked() -> bool:
+            line(shell, "check trip")
+            return second.status == "cancelled"
+
+        until(asked)
+        done = line(shell, "check")
+        assert repr(done).startswith("Asked about 1 response."), "what it continues from"
+        (key,) = [what for what in lost.status()["to_decide"] if what.startswith("steer-")]
+        assert f"unknown: {key} stays unknown: no response is known" in repr(done)
+
+    def test_what_cannot_be_asked_is_one_line(self, shell: Any, lost: Any) -> None:
+        with pytest.raises(UsageError, match=r"No lane 'trop' is open\. Did you mean trip"):
+            line(shell, "check trop")
+        lost.close()
+        with pytest.raises(UsageError, match="%steer recover, and ask then"):
+            line(shell, "check")
+
+    def test_it_is_completed_and_told(self, shell: Any, lost: Any, capsys: Any) -> None:
+        assert "check" in words(shell, "%steer ch")
+        assert words(shell, "%steer check ") == ["trip"]
+        line(shell, "help check")
+        assert "lane.check(), session.check()" in capsys.readouterr().out
+
+
 class TestDeciding:
     def test_resume(self, shell: Any, lost: Any, capsys: Any) -> None:
         with pytest.raises(UsageError, match="Offered: 'continue'"):

@@ -28,7 +28,7 @@ def get(simulator, path, **headers):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/chat/completions", "/responses", "/v1/responses/x"]
+    "path", ["/", "/v1", "/v1/chat/completions", "/responses", "/v1/responses/x/y"]
 )
 def test_other_paths(simulate, path):
     status, headers, body = get(simulate(), path)

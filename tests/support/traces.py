@@ -97,6 +97,21 @@ class TraceBuilder:
         body["usage"] = usage
         return self.event(f"response.{status}", lane=lane, response=body)
 
+    def checked(
+        self,
+        response_id: str,
+        status: str | None = None,
+        *,
+        lane: str | None = None,
+        items: list[dict[str, Any]] | None = None,
+        **fields: Any,
+    ) -> TraceBuilder:
+        """What the service said over HTTP; without a status, that it has no such response."""
+        body = None if status is None else response(response_id, status=status, **fields)
+        return self.note(
+            "checked", lane=lane, response_id=response_id, response=body, input_items=items
+        )
+
     def added(
         self, item: dict[str, Any], index: int = 0, *, lane: str | None = None
     ) -> TraceBuilder:
@@ -178,6 +193,15 @@ def call(call_id: str = "call_1", name: str = "get_weather", **fields: Any) -> d
 def stub(call_id: str = "call_1", name: str = "get_weather") -> dict[str, Any]:
     """The stub that `call` asks for."""
     return {"type": "function_call_output", "call_id": call_id, "name": name}
+
+
+def listed(value: Any, number: int = 0) -> dict[str, Any]:
+    """A user's message, or another item, as the service lists it among input items."""
+    if not isinstance(value, str):
+        return {**value, "id": f"in_{number}", "status": "completed"}
+    content = [{"type": "input_text", "text": value}]
+    head = {"type": "message", "id": f"in_{number}", "status": "completed"}
+    return {**head, "role": "user", "content": content}
 
 
 def message(text: str, index: int = 0) -> dict[str, Any]:

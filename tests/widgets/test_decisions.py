@@ -98,6 +98,34 @@ def test_a_detached_lane_says_what_is_true_and_what_to_type() -> None:
     assert f"%steer again {key}, or %steer drop {key}" in lines
 
 
+def test_the_service_can_be_asked_and_what_it_said_is_seen() -> None:
+    story = lost_planner()
+    text = told(card(story))
+    assert "check ask the service what became of it" in text
+    assert "%steer check planner" in text
+    lines = render.lane_plain(story.ledger, story.lane, 9.0)
+    assert "%steer check planner: ask the service what became of it" in lines
+    body = {"id": "resp_2", "status": "in_progress", "previous_response_id": "resp_1"}
+    story.note(
+        9.2, "checked", lane="planner", response_id="resp_2", response=body, input_items=None
+    )
+    text = told(card(story))
+    assert "resp_2 is still being written, says the service: ask again later." in text
+    assert "%steer check planner" in text
+    story.note(
+        9.4,
+        "checked",
+        lane="planner",
+        response_id="resp_2",
+        response={**body, "status": "completed", "output": []},
+        input_items=None,
+    )
+    text = told(card(story))
+    assert "resp_2 was cut off, and ended there: completed, says the service." in text
+    assert "continue from resp_2, which the service has stored" in text
+    assert "%steer check" not in text
+
+
 def test_a_lane_without_unknown_messages_asks_only_how_it_goes_on() -> None:
     story = Story()
     story.create(0.1, "x")
@@ -278,9 +306,9 @@ def test_the_box_appears_with_each_choice_and_vanishes(session: Session) -> None
     lane, box = broken_off(session)
     assert box.decide.layout.display == "none"
     cut(session)
-    until(lambda: len(box.buttons()) == 3)
+    until(lambda: len(box.buttons()) == 4)
     assert box.decide.layout.display is None
-    assert list(box.buttons()) == ["Continue", "Rebuild", "Leave"]
+    assert list(box.buttons()) == ["Ask the service", "Continue", "Rebuild", "Leave"]
     offer = lane.recovery
     for choice in offer.choices:
         assert box.buttons()[choice.word.capitalize()].tooltip == choice.says
@@ -342,6 +370,74 @@ def test_what_the_client_refuses_is_said_kindly(session: Session) -> None:
     until(lambda: "Say how it goes on" in box.status or "goes on" in box.status)
     assert "snb-bad" in box.status
     until(lambda: not box.buttons()["Send again"].disabled)
+
+
+def test_the_service_is_asked_by_a_click(session: Session) -> None:
+    lane, box = broken_off(session)
+    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    steer = lane.steer("Keep <it> short")
+    cut(session)
+    until(lambda: "Ask the service" in box.buttons())
+    assert next(iter(box.buttons())) == "Ask the service"
+    second = lane.responses[-1]
+    before = sent(session)
+
+    def asked() -> bool:
+        if second.status == "truncated" and not box.buttons()["Ask the service"].disabled:
+            box.click("Ask the service")
+        return second.status == "cancelled"
+
+    until(asked)
+    until(lambda: f"{second.id} ended: cancelled." in box.status)
+    assert f"{steer.key} stays unknown: no response is known that could hold it." in box.status
+    # Nothing more can be learnt by asking.
+    until(lambda: "Ask the service" not in box.buttons())
+    assert list(box.buttons()) == ["Continue", "Rebuild", "Leave", "Send again", "Drop"]
+    assert sent(session) == before
+    until(lambda: not box.buttons()["Continue"].disabled)
+    box.click("Continue")
+    until(lambda: lane.recovery is None)
+
+
+def test_clicks_in_two_displays_ask_once(session: Session, monkeypatch: Any) -> None:
+    from steer_nb.client import asking
+
+    lane, box = broken_off(session)
+    other = Shown(lane)
+    cut(session)
+    go, asking_now = threading.Event(), []
+    real = asking.ask
+
+    def slow(*args: Any, **more: Any) -> Any:
+        asking_now.append(args[1])
+        assert go.wait(10)
+        return real(*args, **more)
+
+    monkeypatch.setattr("steer_nb.client.checking.ask", slow)
+    for one in (box, other):
+        until(lambda one=one: "Ask the service" in one.buttons())
+    box.click("Ask the service")
+    until(lambda: asking_now)
+    assert box.buttons()["Ask the service"].disabled
+    box.click("Ask the service")
+    threading.Thread(target=other.buttons()["Ask the service"].click).start()
+    until(lambda: "is asking the service already" in other.status)
+    assert len(asking_now) == 1
+    assert lane.recovery is not None, "the I/O thread is free"
+    go.set()
+    until(lambda: not box.buttons().get("Ask the service", w.Button()).disabled)
+
+
+def test_it_is_not_offered_where_it_cannot_help(session: Session) -> None:
+    lane = session.lane("planner", store=False)
+    box = Shown(lane)
+    lane.create("Please wait.")
+    until(lambda: lane.state == "running")
+    cut(session)
+    until(lambda: "Leave" in box.buttons())
+    assert "Ask the service" not in box.buttons()
+    view = LaneView(session, lane)
+    assert "was not stored (store is false), so the service cannot be asked about it" in str(view)
 
 
 async def _nowhere(_: str) -> None:
