@@ -2,8 +2,8 @@
 
 It forwards whole WebSocket messages and counts them, both directions together. At the chosen number
 it ends both sides without a word, before it forwards the message or once the message has arrived;
-then it counts anew up to the next cut, and after the last it forwards everything. Plain HTTP requests
-pass too, and are not counted.
+then it counts anew up to the next cut, and after the last it forwards everything. Plain HTTP
+requests pass too, and are not counted.
 """
 
 from __future__ import annotations
