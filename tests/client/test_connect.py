@@ -166,9 +166,13 @@ def test_a_closed_session_can_still_be_looked_at(stage):
 # -- the process's end ---------------------------------------------------------------------------
 
 
+# In the development mode asyncio warns of what took 0.1 s: that is only a slow machine.
+PATIENT = "import logging; logging.getLogger('asyncio').setLevel(logging.ERROR)\n"
+
+
 def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-X", "dev", "-c", code, *arguments],
+        [sys.executable, "-X", "dev", "-c", PATIENT + code, *arguments],
         capture_output=True,
         text=True,
         timeout=60,
@@ -198,7 +202,7 @@ print(session.journal_path, flush=True)
 sys.stdin.readline()
 """
     process = subprocess.Popen(
-        [sys.executable, "-X", "dev", "-c", code, stage.base_url],
+        [sys.executable, "-X", "dev", "-c", PATIENT + code, stage.base_url],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
