@@ -48,9 +48,10 @@ def steered(turn):
 @contextlib.contextmanager
 def stage(script, cut=None, reconnect=SOON, journal=False, **options):
     """A simulator, a line to it, and a session on that line."""
+    cuts = () if cut is None else (cut,)
     options.setdefault("speed", 0)
     api_key = options.get("api_key")
-    with Simulator(script, **options) as simulator, Proxy(simulator.url, cut) as proxy:
+    with Simulator(script, **options) as simulator, Proxy(simulator.url, *cuts) as proxy:
         session = connect(
             proxy.base_url, quiet=True, journal=journal, reconnect=reconnect, api_key=api_key
         )

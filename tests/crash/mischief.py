@@ -51,7 +51,7 @@ class Mischief(Proxy):
                         message = await source.recv()
                 except TimeoutError:
                     for _, late in held:
-                        await self._pass(number, late, target)
+                        await self._send_down(number, late, target)
                     held.clear()
                     continue
                 event = json.loads(message)
@@ -60,17 +60,17 @@ class Mischief(Proxy):
                 due = [late for left, late in held if left < 0 or _same(steer, late)]
                 held = [(left, late) for left, late in held if late not in due]
                 for late in due:
-                    await self._pass(number, late, target)
+                    await self._send_down(number, late, target)
                 if kind == "response.steer.accepted" and self._hold:
                     held.append((self._hold, message))
                     continue
-                await self._pass(number, message, target)
+                await self._send_down(number, message, target)
                 if kind in TERMINALS and self._repeat is not None:
                     held.append((self._repeat, message))
         except ConnectionClosed:
             return
 
-    async def _pass(self, number: int, message: str, target: Any) -> None:
+    async def _send_down(self, number: int, message: str, target: Any) -> None:
         arrives = number not in self._dead
         self._note(number, "down", message, arrived=arrives)
         if arrives:
