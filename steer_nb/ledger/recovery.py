@@ -112,7 +112,9 @@ def _truth(ledger: Ledger, lane: LaneState) -> list[str]:
         if _waits(tip):
             filled = sum(stub.state == "filled" for stub in tip.required.values())
             total = sum(stub.is_open for stub in tip.required.values())
-            truth.append(f"It waits for {total} answers; {filled} are filled, and saved.")
+            answers = "1 answer" if total == 1 else f"{total} answers"
+            saved = f"; {'1 is' if filled == 1 else f'{filled} are'} filled, and saved"
+            truth.append(f"It waits for {answers}{saved if filled else ''}.")
     for request in lane.requests:
         if request.undecided:
             truth.append(

@@ -136,7 +136,7 @@ def test_rebuild_repeats_the_conversation_with_every_call_answered(stage, sessio
     lose(stage, session)
     offer = lane.recovery
     assert [choice.word for choice in offer.choices] == ["rebuild", "leave"], "it was not stored"
-    assert "It waits for 2 answers; 1 are filled, and saved." in offer.truth
+    assert "It waits for 2 answers; 1 is filled, and saved." in offer.truth
     says = offer.choices[0].says
     assert "answered as cancelled: 1" in says
     assert "without reasoning of r1" in says
