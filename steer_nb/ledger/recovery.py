@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from steer_nb.ledger.checking import base_of, cut_off_words
 from steer_nb.ledger.context import rebuild
 from steer_nb.ledger.required import active_continuation
+from steer_nb.ledger.rules import standing
 
 if TYPE_CHECKING:
     from steer_nb.ledger.context import Context
@@ -109,12 +110,14 @@ def _truth(ledger: Ledger, lane: LaneState) -> list[str]:
             truth.append(f"{tip.id} was cut off, and ended there: {tip.status}, says the service.")
         else:
             truth.append(f"{tip.id} ended: {tip.status}.")
-        if _waits(tip):
-            filled = sum(stub.state == "filled" for stub in tip.required.values())
-            total = sum(stub.is_open for stub in tip.required.values())
+        asking = standing(lane)  # one before it, where its newest came to nothing
+        if asking is not None and _waits(asking):
+            who = "It" if asking is tip else asking.id
+            filled = sum(stub.state == "filled" for stub in asking.required.values())
+            total = sum(stub.is_open for stub in asking.required.values())
             answers = "1 answer" if total == 1 else f"{total} answers"
             saved = f"; {'1 is' if filled == 1 else f'{filled} are'} filled, and saved"
-            truth.append(f"It waits for {answers}{saved if filled else ''}.")
+            truth.append(f"{who} waits for {answers}{saved if filled else ''}.")
     for request in lane.requests:
         if request.undecided:
             truth.append(

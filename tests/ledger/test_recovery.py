@@ -145,3 +145,21 @@ def test_a_rebuilt_conversation_is_valid_input_for_every_scenario(name):
                         calls.append(stub_key(asked))
                 assert sorted(answers) == sorted(calls)
                 assert len(set(calls)) == len(calls)
+
+
+def test_answers_whose_response_failed_are_in_what_is_true_and_in_what_is_offered():
+    builder = turn(TraceBuilder().connect(), 1, [call("call_1")])
+    item = {**stub("call_1"), "output": "18"}
+    builder.note("filled", lane="a", parent="r1", key="call_1", item=item, by="user")
+    builder.create([item], lane="a", previous="r1").created("r2", lane="a", previous="r1")
+    builder.ended("r2", "failed", lane="a", previous="r1").close()
+    ledger = builder.trace.ledger
+    offer = recovery.offer(ledger, ledger.lanes["a"])
+    assert offer.truth[1:] == (
+        "r2 ended: failed.",
+        "r1 waits for 1 answer; 1 is filled, and saved.",
+    )
+    best = offer.choices[0]
+    assert (best.word, best.base) == ("continue", "r1")
+    assert best.says.endswith("with its answers")
+    assert said(rebuild(ledger, "r1").items) == ["say 1", "function_call", "18"]
