@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
@@ -29,3 +30,13 @@ def _own_world(tmp_path_factory):
 def _own_directory(tmp_path, monkeypatch):
     """Journals and saved traces of a test stay in its own directory."""
     monkeypatch.chdir(tmp_path)
+
+
+MAIN = sys.modules["__main__"]
+
+
+@pytest.fixture(autouse=True)
+def _own_main():
+    """A shell puts its namespace in the place of ``__main__``, which new processes begin with."""
+    yield
+    sys.modules["__main__"] = MAIN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steer_nb.wire import encode, largest_parts
@@ -33,6 +33,7 @@ def test_the_largest_items_are_named_with_their_bytes():
     assert largest_parts({}) == []
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1, max_size=5), values, min_size=1))
 def test_no_part_is_larger_than_the_whole_and_the_largest_comes_first(message):
     sizes = [size for _, size in largest_parts(message)]
