@@ -32,6 +32,7 @@ __all__ = [
     "fail",
     "failed",
     "leave",
+    "prove",
     "refused",
     "response_broke",
     "sent",
@@ -125,9 +126,17 @@ def connection_lost(ledger: Ledger, entry: Entry) -> None:
     for inject in ledger.injects.values():
         if inject.live and inject.connection == entry.connection:
             inject.ended = entry
-            inject.state = "created" if _resumed(inject) else "unknown"
-            if inject.state == "created":
-                _confirm(inject)
+            inject.state = "unknown"
+            if inject.parent is not None:
+                prove(inject.parent)
+
+
+def prove(response: ResponseState) -> None:
+    """Look anew at what is unknown: more of the response came, or nothing more of it will."""
+    for inject in response.injects:
+        if inject.undecided and _resumed(inject):
+            inject.state = "created"
+            _confirm(inject)
 
 
 def _resumed(inject: InjectState) -> bool:
@@ -138,13 +147,12 @@ def _resumed(inject: InjectState) -> bool:
     """
     if inject.parent is None or inject.sent is None:
         return False
+    sent = inject.sent.seq
     waited = {stub.agent_name for stub in _carried(inject) if not stub.optional} - {None}
     return any(
-        item.agent_name in waited
-        and item.added is not None
-        and item.added.seq > inject.sent.seq
-        and stub_for(item.data) is None
+        item.agent_name in waited and begun.seq > sent and stub_for(item.data) is None
         for item in inject.parent.items.values()
+        if (begun := item.added or item.done) is not None
     )
 
 

@@ -102,8 +102,15 @@ class Connection:
         for record in self.responses.values():
             if record.live and not self.goes_on(record):
                 record.status = "cancelled"
+            if record.team is not None:
+                record.team.look()  # nobody can inject any more
         for task in going:
             self.service.adopt(task)
+
+    @property
+    def lost(self) -> bool:
+        """Whether nobody is there any more."""
+        return self._lost
 
     def goes_on(self, record: Record) -> bool:
         """Whether a response is written to its end although its connection is gone."""

@@ -2,7 +2,7 @@
 
 An agent whose calls are not answered waits while the others go on; `response.inject` resumes it.
 The response ends when the last agent has finished. Where all that are left wait for the client, it
-stays open, or ends with its calls unanswered, as an option says.
+stays open, or ends with its calls unanswered, as an option says; without a connection it ends so.
 """
 
 from __future__ import annotations
@@ -117,6 +117,10 @@ class Team:
         elif not self._over:
             self._engine.finish(self._record, "completed")
 
+    def look(self) -> None:
+        """Look anew whether there is an end: something changed that is not the agents'."""
+        self._changed.set()
+
     def give(self, key: str, item: dict[str, Any], call: dict[str, Any]) -> None:
         """Hand a result to the agent whose call it answers."""
         for agent in self._agents.values():
@@ -130,7 +134,8 @@ class Team:
         states = {agent.state for agent in self._agents.values()}
         if states == {"done"}:
             return True
-        paused = self._connection.options.agents_waiting == "complete" and "waiting" in states
+        held = self._connection.options.agents_waiting == "hold" and not self._connection.lost
+        paused = "waiting" in states and not held
         return paused and "writing" not in states and not self._due()
 
     def _due(self) -> bool:

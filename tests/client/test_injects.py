@@ -13,6 +13,7 @@ from steer_nb.simulator import Simulator
 from tests.client.stage import error, when
 from tests.support.strict import assert_beta_client_event
 from tests.support.traces import call, response
+from tests.widgets.forming import cut, until
 
 SOON = Reconnect(attempts=3, first_s=0.01, longest_s=0.02, rotate_s=None)
 TEAM = {"multi_agent": {"enabled": True}}
@@ -211,6 +212,27 @@ def test_the_usage_of_a_response_with_injects_counts_once(team):
     items = frames.items.set_index("type")
     assert items.loc["agent_message", "encrypted"].all()
     assert len(frames.problems) == 0
+
+
+def test_asked_over_http_the_service_proves_what_was_injected(team):
+    lane, simulator = team(connection_lost="go_on", inject_acknowledge="after_terminal")
+    session = lane.session
+    handle = lane.create("Compare the weather in Rome and Paris.")
+    when(session, lambda ledger: len(asked_on(ledger.lanes["team"])) == 2)
+    rome, paris = lane.required_input
+    lane.fill(rome.key, output="18 C")
+    sent = lane.inject()
+    until(lambda: injected(simulator))
+    cut(session)
+    said = until(lambda: (check := lane.check()) and handle.status == "completed" and check)
+    assert f"{sent.key} is committed, in {handle.id}." in said.settled
+    # The scout in Rome went on, so it has its answer; the one in Paris still waits for its own.
+    assert sent.state == "created"
+    lane.recover("continue")
+    assert [one.key for one in lane.required_input] == [paris.key]
+    lane.fill(paris.key, output="12 C")
+    assert lane.send_continuation().wait(30).status == "completed"
+    assert injected(simulator) == ["18 C"]
 
 
 # -- what is refused here --------------------------------------------------------------------------
