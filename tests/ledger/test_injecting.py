@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steer_nb.ledger import Ledger, recovery, rules
-from tests.support.traces import TraceBuilder, call, stub
+from steer_nb.ledger import Ledger, checking, recovery, rules
+from tests.support.traces import TraceBuilder, call, response, stub
 
 AGENT = {"agent_name": "/root/rome"}
 
@@ -175,6 +175,23 @@ def test_an_agent_that_went_on_proves_that_it_has_its_answer():
         assert ledger.injects["inject-2"].state == ("created" if proves else "unknown")
         assert ledger.responses["p"].required["a"].injected is proves
     assert states(builder)["a"] == "sent"
+
+
+@pytest.mark.parametrize("went_on", [True, False])
+def test_asked_the_service_may_prove_it(went_on: bool):
+    builder = running("a")
+    inject(builder, fill(builder, "a")).close()
+    assert builder.trace.ledger.injects["inject-2"].undecided
+    output = [{**call("a"), "agent": AGENT}]
+    if went_on:
+        output.append({"type": "reasoning", "id": "rs", "summary": [], "agent": AGENT})
+    body = response("p", status="completed", output=output)
+    builder.note("checked", lane=None, response_id="p", response=body, input_items=None)
+    ledger = builder.trace.ledger
+    assert ledger.responses["p"].status == "completed"
+    assert ledger.injects["inject-2"].undecided is not went_on
+    said = checking.unsettled(ledger, ledger.lanes[None])
+    assert any("inject-2 stays unknown" in one for one in said) is not went_on
 
 
 def lost_after_the_end() -> TraceBuilder:
