@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from steer_nb.client import (
+        Inject,
         Lane,
         Reconnect,
         RequiredInput,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from steer_nb.trace import Trace, load
 
 __all__ = [
+    "Inject",
     "Lane",
     "Reconnect",
     "RequiredInput",
@@ -67,6 +69,7 @@ __all__ = [
 
 # Importing the package costs next to nothing; each public name loads its room on first use.
 _HOME = {
+    "Inject": "steer_nb.client",
     "Lane": "steer_nb.client",
     "Reconnect": "steer_nb.client",
     "RequiredInput": "steer_nb.client",

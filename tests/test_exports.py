@@ -10,6 +10,7 @@ import pytest
 import steer_nb
 
 PUBLIC = [
+    "Inject",
     "Lane",
     "Reconnect",
     "RequiredInput",

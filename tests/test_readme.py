@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+import steer_nb
 from steer_nb.magics.grammar import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +33,17 @@ def test_its_python_runs():
     exec(compile(code, "README.md", "exec"), space)
     assert "18 °C and sunny" in space["answer"].text
     assert len(space["trace"].frames.responses) == 2
+
+
+def test_its_agents_answer():
+    section = README[README.index("## Several agents") :]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
+    space: dict[str, Any] = {"steer_nb": steer_nb}
+    try:
+        exec(compile(code, "README.md", "exec"), space)
+        assert space["response"].status == "completed"
+    finally:
+        space["session"].close()
 
 
 def test_its_first_steps_work_as_they_stand(monkeypatch: Any, tmp_path: Path) -> None:

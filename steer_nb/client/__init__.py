@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steer_nb.client.handles import Response, Steer
+from steer_nb.client.injects import Inject
 from steer_nb.client.io import io_thread
 from steer_nb.client.lane import Lane
 from steer_nb.client.reconnecting import Reconnect
@@ -14,6 +15,7 @@ from steer_nb.client.tools import Tool, tool
 
 __all__ = [
     "DEFAULT_MODEL",
+    "Inject",
     "Lane",
     "Reconnect",
     "RequiredInput",

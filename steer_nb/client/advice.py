@@ -8,6 +8,8 @@ from steer_nb.errors import ServerRefused
 from steer_nb.wire import largest_parts
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from steer_nb.ledger import Ledger
 
 __all__ = ["ADVICE", "refused", "too_big"]
@@ -88,8 +90,15 @@ def too_big(ledger: Ledger, size: int, key: str) -> str:
     key : str
         Its local key.
     """
-    request, steer = ledger.requests.get(key), ledger.steers.get(key)
-    body = {"input": steer.input} if steer is not None else {} if request is None else request.body
-    parts = [f"{where} ({part:,} bytes)" for where, part in largest_parts(body)]
+    parts = [f"{where} ({part:,} bytes)" for where, part in largest_parts(_body(ledger, key))]
     most = f", most of it in {', '.join(parts)}" if parts else ""
     return f"The largest message was {key} with {size:,} bytes{most}: send less."
+
+
+def _body(ledger: Ledger, key: str) -> dict[str, Any]:
+    request = ledger.requests.get(key)
+    if request is not None:
+        return request.body
+    if key in ledger.injects:
+        return {"input": list(ledger.injects[key].answers)}
+    return {"input": ledger.steers[key].input} if key in ledger.steers else {}

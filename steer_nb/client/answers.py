@@ -11,12 +11,11 @@ from steer_nb.wire import cancelled_fields, fill_stub, stub_key
 from steer_nb.wire.credentials import hidden_fields, with_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Collection, Mapping
 
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
-    from steer_nb.ledger import LaneState, RequiredInputState, ResponseState
+    from steer_nb.ledger import InjectState, LaneState, RequiredInputState, ResponseState
 
 __all__ = ["Answers", "askable"]
 
@@ -115,10 +114,19 @@ class Answers:
             recorder.note("cleared", **place)
             raise
 
-    def items(self, parent: ResponseState) -> list[dict[str, Any]]:
-        """The filled stubs of a response as they are to be sent, credentials and all."""
+    def items(
+        self,
+        parent: ResponseState,
+        *,
+        keys: Collection[str] | None = None,
+        again: InjectState | None = None,
+    ) -> list[dict[str, Any]]:
+        """The filled stubs of a response as they are to be sent, credentials and all.
+
+        `keys` and `again` are those of `rules.continuation_input`.
+        """
         items = []
-        for item in rules.continuation_input(parent):
+        for item in rules.continuation_input(parent, keys=keys, again=again):
             whole = self._whole.get((parent.id, stub_key(item)))
             items.append(whole if whole is not None and redacted(whole) == item else item)
         return items

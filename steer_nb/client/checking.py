@@ -177,6 +177,9 @@ class Checker:
             for steer in response.steers:
                 done = f"is committed, in {steer.successor_id}{_again(steer)}"
                 known[steer.key] = done if steer.state == "committed" else ""
+            for inject in response.injects:
+                done = f"is committed, in {inject.parent_id}"
+                known[inject.key] = done if inject.state == "created" else ""
         for request in lane.requests:
             done = f"is answered by {request.response_id}{_again(request)}"
             known[request.key] = done if request.response_id is not None else ""

@@ -22,7 +22,7 @@ from steer_nb.client.runner import ToolRunner
 from steer_nb.client.sending import Sender
 from steer_nb.client.transport import NotWritten, SocketClosed
 from steer_nb.errors import NotConnected, TraceError
-from steer_nb.wire import CONNECTION_SECONDS
+from steer_nb.wire import CONNECTION_SECONDS, MULTI_AGENT_BETA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,6 +114,11 @@ class Core:
     def ledger(self) -> Ledger:
         """The live fold."""
         return self.recorder.ledger
+
+    @property
+    def multi_agent(self) -> bool:
+        """Whether its connections ask for the multi-agent beta."""
+        return MULTI_AGENT_BETA in self.endpoint.betas
 
     @property
     def limit_reached(self) -> bool:

@@ -12,7 +12,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit, urlunsplit
 
@@ -93,6 +93,23 @@ class Endpoint:
     host: str
     loopback: bool
     headers: Mapping[str, Secret] = field(default_factory=dict)
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """The betas that the upgrade request asks for."""
+        found = [s.reveal() for name, s in self.headers.items() if name.lower() == "openai-beta"]
+        return tuple(word.strip() for value in found for word in value.split(",") if word.strip())
+
+    def with_beta(self, beta: str) -> Endpoint:
+        """The same place, asking for one beta more.
+
+        They share one header: a service may read only the first of that name.
+        """
+        if beta in self.betas:
+            return self
+        headers = {n: s for n, s in self.headers.items() if n.lower() != "openai-beta"}
+        headers["OpenAI-Beta"] = Secret(", ".join((*self.betas, beta)))
+        return replace(self, headers=headers)
 
     def scrub(self, text: str) -> str:
         """`text` without any secret of this endpoint, and without a proxy's name and password."""

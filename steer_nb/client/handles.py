@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.advice import refused
-from steer_nb.client.recovering import drop, send_again
+from steer_nb.client.handle import Handle
 from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.errors import NotConnected
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from steer_nb.client.lane import Lane
-    from steer_nb.client.session import Session
     from steer_nb.ledger import Ledger, RequestState, ResponseState, SteerState
 
     T = TypeVar("T")
@@ -25,67 +24,7 @@ __all__ = ["Response", "Steer"]
 _HEAD = 60
 
 
-class _Handle:
-    """A name for something in a session's ledger; equal handles name the same thing."""
-
-    __slots__ = ("_key", "_session")
-
-    def __init__(self, session: Session, key: str) -> None:
-        self._session = session
-        self._key = key
-
-    @property
-    def key(self) -> str:
-        """Its local name, in the trace too, such as ``create-1``."""
-        return self._key
-
-    def send_again(self) -> Response | Steer:
-        """Send its input once more: by a person's word, never by itself.
-
-        For a message whose outcome is unknown, since the connection was lost, or that failed, or
-        whose response failed, or was cut off and left for one before it. A steer goes into what its
-        lane is writing now, or becomes the lane's next turn.
-
-        Returns
-        -------
-        Response or Steer
-            The new message.
-
-        Raises
-        ------
-        LaneBusy
-            If its outcome is known, or it was sent again before, or the lane cannot take it now.
-        NotConnected, NothingToContinue
-            With the reason; then nothing was sent.
-        """
-        core = self._session.core
-        kind, key = self._session.act(lambda: send_again(core, self._key))
-        return Steer(self._session, key) if kind == "steer" else Response(self._session, key)
-
-    def drop(self) -> None:
-        """Do without it: it is not sent again.
-
-        For what `send_again` would take.
-
-        Raises
-        ------
-        LaneBusy
-            If it went through, or was decided.
-        """
-        core = self._session.core
-        self._session.act(lambda: drop(core, self._key))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        assert isinstance(other, _Handle)
-        return self._session is other._session and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash((type(self), id(self._session), self._key))
-
-
-class Response(_Handle):
+class Response(Handle, kind="create"):
     """One response, from the moment its request was sent.
 
     It is awaitable: ``await response`` gives the response itself at its end, and leaves everything
@@ -150,7 +89,7 @@ class Response(_Handle):
 
     @property
     def text(self) -> str:
-        """Its output text so far."""
+        """Its output text so far, of all agents where several write it."""
         return self._of(lambda r: r.text, "")
 
     @property
@@ -283,7 +222,7 @@ class Response(_Handle):
         return self._session.read(look)
 
 
-class Steer(_Handle):
+class Steer(Handle, kind="steer"):
     """One submission of input into a running response.
 
     ``await steer`` gives the steer itself once it is committed, failed or unknown. *Accepted* is

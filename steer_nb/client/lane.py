@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steer_nb.client.answers import askable
 from steer_nb.client.checking import check
 from steer_nb.client.handles import Response, Steer, response_key
+from steer_nb.client.injects import Inject
 from steer_nb.client.inputs import create_input, steer_input, user_items
 from steer_nb.client.opening import close
 from steer_nb.client.recovering import offer_of, recover
@@ -315,8 +316,50 @@ class Lane:
         sender = self._session.core.sender
         return self._session.read(lambda _: sender.preview(self._settings, items, changes))
 
-    def send_continuation(self, input: Any = None, **overrides: Any) -> Response:  # noqa: A002
+    def inject(self) -> Inject:
+        """Send what is filled into the response that is still being written.
+
+        That is for multi-agent responses: an agent that waits for its answers goes on, while the
+        others write. What is not filled yet can follow; each answer goes out once. The service
+        takes all of it or nothing; where the response ended first, the answers stay filled and go
+        out with the continuation.
+
+        Raises
+        ------
+        NothingToContinue
+            If no multi-agent response is being written, or nothing of it is filled.
+        NotConnected, UnknownLane, TraceError
+            Nothing was sent.
+
+        Examples
+        --------
+        >>> import steer_nb
+        >>> session = steer_nb.connect(
+        ...     simulate="agents", multi_agent=True, journal=False, quiet=True
+        ... )
+        >>> lane = session.lane("team", multi_agent={"enabled": True})
+        >>> response = lane.create("Compare Lisbon and Porto.")
+        >>> while lane.wait(timeout=30) == "waiting_input":
+        ...     for needed in lane.required_input:
+        ...         _ = lane.fill(needed.key, output="18 C and sunny")
+        ...     _ = lane.inject()
+        >>> response.status
+        'completed'
+        >>> session.close()
+        """
+        sender = self._session.core.sender
+        key = self._session.act(lambda: sender.inject(self._settings))
+        return Inject(self._session, key)
+
+    def send_continuation(
+        self,
+        input: Any = None,  # noqa: A002
+        **overrides: Any,
+    ) -> Response | Inject:
         """Send the one continuation of the response that waits.
+
+        While several agents still write the response, this is `inject`, which takes neither new
+        input nor settings.
 
         It goes to the same lane, names that response, holds the filled stubs in the order they
         were asked for (and new input, if given), and carries the lane's settings. Steers that are
@@ -340,8 +383,9 @@ class Lane:
         """
         items, changes = user_items(input), Overrides(overrides)
         sender = self._session.core.sender
-        key = self._session.act(lambda: sender.continuation(self._settings, items, changes))
-        return Response(self._session, key)
+        kind, key = self._session.act(lambda: sender.answer(self._settings, items, changes))
+        handle = Inject if kind == "inject" else Response
+        return handle(self._session, key)
 
     # -- after a lost connection ---------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.settings import LaneSettings, prepare, redacted
+from steer_nb.client.settings import LaneSettings, check_beta, prepare, redacted
 from steer_nb.errors import LaneBusy, NothingToContinue, RequiredInputOpen, UnknownLane
 from steer_nb.ledger import DEFAULT_LANE, rules
 from steer_nb.wire import check_stream_id
@@ -50,10 +50,13 @@ def place(core: Core, opening: Opening) -> LaneSettings:
     ------
     InvalidLane
         If it would be one name too many.
+    InvalidInput
+        If it asks for a beta that the connection did not ask for.
     NotConnected
         If it is not open yet, and the connection is gone.
     """
     stream_id, base, source = opening.stream_id, opening.base, opening.source
+    check_beta(opening.fields, asked=core.multi_agent)
     kept = core.lanes.get(stream_id)
     fresh = kept is None or not kept.open
     if fresh:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from steer_nb.client.sending import Overrides
 from steer_nb.errors import InvalidInput, LaneBusy, NothingToContinue
-from steer_nb.ledger import deciding, recovery
+from steer_nb.ledger import InjectState, deciding, recovery
 from steer_nb.ledger.context import as_items
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def recover(core: Core, lane: LaneSettings, word: str | None) -> None:
 def send_again(core: Core, key: str) -> tuple[str, str]:
     """Send the input of an unknown or failed message once more, by a person's word.
 
+    An inject's answers go out with the continuation: its response has ended by then.
+
     A steer goes into what its lane is writing now, or is the lane's next turn. A request goes out
     as it was, from where its lane goes on now.
 
@@ -69,6 +71,9 @@ def send_again(core: Core, key: str) -> tuple[str, str]:
     steer = core.ledger.steers.get(key)
     if steer is not None:
         return _steer_again(core, steer)
+    inject = core.ledger.injects.get(key)
+    if inject is not None:
+        return "create", _inject_again(core, inject)
     return "create", _request_again(core, core.ledger.requests[key])
 
 
@@ -101,6 +106,18 @@ def _request_again(core: Core, request: RequestState) -> str:
     return core.sender.create(lane, value or None, Overrides(own), request.key)
 
 
+def _inject_again(core: Core, inject: InjectState) -> str:
+    if not inject.undecided:
+        if inject.state == "failed" and inject.decision is None:
+            msg = f"{inject.key} failed; its answers are kept, and go out with the continuation."
+            raise LaneBusy(msg)
+        raise LaneBusy(_settled(inject.key, inject.state, inject.decision, inject.again_key))
+    if inject.lane is None:
+        msg = f"{inject.key} belongs to no lane of this session."
+        raise NothingToContinue(msg)
+    return core.sender.injected_again(core.lanes[inject.lane.stream_id], inject)
+
+
 def drop(core: Core, key: str) -> None:
     """Do without a message that `send_again` would take; on the disk at the return.
 
@@ -109,15 +126,18 @@ def drop(core: Core, key: str) -> None:
     LaneBusy
         If it went through, or was decided.
     """
-    found = core.ledger.steers.get(key) or core.ledger.requests[key]
+    ledger = core.ledger
+    found = ledger.steers.get(key) or ledger.injects.get(key) or ledger.requests[key]
     if found.decision is not None or not _may_decide(core, found):
         raise LaneBusy(_settled(key, found.state, found.decision, found.again_key))
     core.recorder.note("dropped", key=key)
     core.recorder.sync()
 
 
-def _may_decide(core: Core, message: SteerState | RequestState) -> bool:
+def _may_decide(core: Core, message: SteerState | RequestState | InjectState) -> bool:
     """Whether it is a person's to say what becomes of it: nobody knows, or it came to nothing."""
+    if isinstance(message, InjectState):
+        return message.undecided  # what failed is not lost: its answers are filled again
     if message.state in ("unknown", "failed", "unsent"):
         return True
     return deciding.came_to_nothing(core.ledger, message)

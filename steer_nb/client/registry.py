@@ -15,6 +15,7 @@ from steer_nb.client.session import Session
 from steer_nb.client.transport import WebSocketTransport
 from steer_nb.errors import InvalidInput, UnknownSession
 from steer_nb.trace import Journal, journal_path, load, newest_journal
+from steer_nb.wire import MULTI_AGENT_BETA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,6 +42,7 @@ def connect(
     client: Any = None,
     headers: Mapping[str, str] | None = None,
     tools: Iterable[Any] = (),
+    multi_agent: bool = False,
     reconnect: bool | Reconnect = True,
     quiet: bool = False,
 ) -> Session:
@@ -73,6 +75,10 @@ def connect(
         More headers for the upgrade request.
     tools : list, optional
         Functions, `Tool` objects and the wire's own tool objects, for every lane.
+    multi_agent : bool
+        Ask for the multi-agent beta (``OpenAI-Beta: responses_multi_agent=v1``). Lanes opened with
+        ``multi_agent={"enabled": True}`` may then have several agents write a response; such a
+        response cannot be steered, and takes answers while it is written (`Lane.inject`).
     reconnect : bool or Reconnect
         Whether, and how often, a lost connection is made anew. What it carried is never sent again
         by itself, and each lane says how it can go on: see `Lane.recovery`.
@@ -121,6 +127,8 @@ def connect(
         scenario = simulator.scenario.name
         line = f"Connected to the embedded simulator (scenario {scenario}) at {given.shown}"
         line += "." if simulate else " — set OPENAI_API_KEY to use OpenAI."
+    if multi_agent:
+        given = given.with_beta(MULTI_AGENT_BETA)
     session = _opened(
         name,
         given,
@@ -216,6 +224,8 @@ def recover(
         if given is None:
             msg = f"{journal.path} does not say where it was connected to: give url=..."
             raise InvalidInput(msg, field="url", rule="a URL")
+        if was.get("multi_agent"):
+            given = given.with_beta(MULTI_AGENT_BETA)
         session = _opened(
             name or str(was.get("name") or "default"),
             given,

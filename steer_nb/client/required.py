@@ -41,6 +41,8 @@ class RequiredInput:
         The response that asks.
     lane : str
         The lane's name.
+    agent_name : str or None
+        The agent of a multi-agent response that waits for it, such as ``/root/researcher``.
     filled_by : str or None
         ``user``, ``code`` or ``policy``.
     tool : dict or None
@@ -64,6 +66,7 @@ class RequiredInput:
     lane: str
     filled_by: str | None
     tool: dict[str, Any] | None
+    agent_name: str | None = None
     draft: dict[str, Any] | None = None
 
     @property
@@ -77,7 +80,8 @@ class RequiredInput:
         what = self.name or self.server_label
         tool = "" if self.tool is None else f", tool {_run_word(self.tool)}"
         return (
-            f"<RequiredInput {self.key}: {self.type}{f' for {what}' if what else ''}, "
+            f"<RequiredInput {self.key}: {self.type}{f' for {what}' if what else ''}"
+            f"{f' of {self.agent_name}' if self.agent_name else ''}, "
             f"{self.state}{', optional' if self.optional else ''}"
             f"{', half typed' if self.draft is not None else ''}{tool}>"
         )
@@ -100,6 +104,7 @@ def snapshot(state: RequiredInputState, lane: str) -> RequiredInput:
         lane=lane,
         filled_by=state.filled_by,
         tool=None if state.tool is None else _run(state.tool),
+        agent_name=state.agent_name,
         draft=copy.deepcopy(state.draft),
     )
 

@@ -44,6 +44,7 @@ class ToolRunner:
         self._core = core
         self.running: set[tuple[str, str]] = set()
         self._refused_for: set[str] = set()
+        self._injected: set[tuple[str, str]] = set()
 
     def busy(self, lane: LaneState) -> bool:
         """Whether a function with policy ``auto`` works for the lane: nobody is waited for."""
@@ -113,7 +114,29 @@ class ToolRunner:
                 tool = lane.tool(stub.name)
                 if tool is not None and tool.policy == "auto" and _untouched(stub):
                     self._begin(lane, tip, stub, tool, "policy")
-            self._continue(lane, tip)
+            if tip.is_live:
+                self._inject(lane, tip)
+            else:
+                self._continue(lane, tip)
+
+    def _inject(self, lane: LaneSettings, parent: ResponseState) -> None:
+        """Send what the functions gave into the running response: each answer once."""
+        if not self._core.takes_messages or not lane.open or rules.may_inject(parent) is not None:
+            return
+        keys = {
+            stub.key
+            for stub in parent.waiting_for
+            if stub.state == "filled"
+            and stub.filled_by == "policy"
+            and (parent.id, stub.key) not in self._injected
+        }
+        if not keys:
+            return
+        self._injected.update((parent.id, key) for key in keys)
+        try:
+            self._core.sender.inject(lane, keys)
+        except SteerError as error:
+            self._core.recorder.note("problem", kind="auto_inject", detail=str(error))
 
     def _continue(self, lane: LaneSettings, parent: ResponseState) -> None:
         if parent.id in self._refused_for or not self._core.takes_messages or not lane.open:

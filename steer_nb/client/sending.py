@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.settings import HIDDEN, merge, redacted
+from steer_nb.client.settings import HIDDEN, check_beta, merge, redacted
 from steer_nb.client.tools import split_tools
 from steer_nb.errors import (
     InvalidInput,
@@ -21,16 +21,22 @@ from steer_nb.errors import (
 from steer_nb.ledger import rules
 from steer_nb.ledger.context import as_items
 from steer_nb.ledger.required import active_continuation, answer_keys
-from steer_nb.wire import MAX_STREAM_IDS, encode, response_create, response_steer
+from steer_nb.wire import (
+    MAX_STREAM_IDS,
+    encode,
+    response_create,
+    response_inject,
+    response_steer,
+)
 from steer_nb.wire.credentials import hidden_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
     from steer_nb.client.tools import Tool
-    from steer_nb.ledger import LaneState, RequestState, ResponseState
+    from steer_nb.ledger import InjectState, LaneState, RequestState, ResponseState
 
 __all__ = ["NotYet", "Overrides", "Sender"]
 
@@ -72,12 +78,17 @@ class Overrides:
 
 
 class Sender:
-    """Sends creates, steers and continuations. It lives on the I/O thread."""
+    """Sends creates, steers, continuations and injects. It lives on the I/O thread."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self._count = max(
-            (_number(key) for key in (*core.ledger.requests, *core.ledger.steers)), default=0
+            (
+                _number(key)
+                for known in (core.ledger.requests, core.ledger.steers, core.ledger.injects)
+                for key in known
+            ),
+            default=0,
         )
 
     # -- the three requests ------------------------------------------------------------------
@@ -136,6 +147,8 @@ class Sender:
                 raise NotYet(msg)
             reason = "nothing is being written; send it as the next turn instead"
             raise LaneBusy(_on(lane, reason if state is None else rules.may_steer(state) or reason))
+        if (refused := rules.may_steer(state)) is not None:
+            raise LaneBusy(_on(lane, refused))
         request = response_steer(state.current.id, value)
         key = self._key("steer")
         self._let_out(key, lane, request, again)
@@ -184,6 +197,82 @@ class Sender:
         body = self._continuation_body(lane, parent, items, overrides)
         return self._send_create(lane, body, overrides, None)
 
+    def inject(
+        self,
+        lane: LaneSettings,
+        keys: Collection[str] | None = None,
+        again: str | None = None,
+    ) -> str:
+        """Send what is filled into the response that is written, and return the local key.
+
+        Parameters
+        ----------
+        keys : collection of str, optional
+            Only the answers of these calls.
+
+        Raises
+        ------
+        NothingToContinue
+            If the lane writes no multi-agent response, or nothing of it is filled.
+        NotConnected, UnknownLane, InvalidInput
+            With the reason; then nothing was sent.
+        """
+        self._check_open(lane)
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        parent = None if state is None else state.current or state.tip
+        if parent is None:
+            msg = f"Lane {lane.name} has nothing to inject into: nothing was sent on it yet."
+            raise NothingToContinue(msg)
+        reason = rules.may_inject(parent)
+        if reason is not None:
+            raise NothingToContinue(_on(lane, reason))
+        items = self._core.answers.items(parent, keys=keys)
+        _check_whole(lane, {"previous_response_id": parent.id, "input": items}, again)
+        request = response_inject(parent.id, items)
+        key = self._key("inject")
+        self._let_out(key, lane, request, again)
+        return key
+
+    def answer(
+        self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides
+    ) -> tuple[str, str]:
+        """Inject while the response is written, else continue: ``("inject" or "create", key)``."""
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        if state is not None and state.current is not None and state.current.multi_agent:
+            if items or overrides:
+                rule = "an inject carries only answers"
+                msg = (
+                    f"Lane {lane.name} is still writing, so this is an inject, and {rule}: wait "
+                    "for its end, or leave the rest out."
+                )
+                raise InvalidInput(msg, field="input", rule=rule)
+            return "inject", self.inject(lane)
+        return "create", self.continuation(lane, items, overrides)
+
+    def injected_again(self, lane: LaneSettings, inject: InjectState) -> str:
+        """Send an inject's answers once more, with a continuation; return the local key.
+
+        Raises
+        ------
+        NothingToContinue, LaneBusy, RequiredInputOpen, NotConnected, UnknownLane
+            With the reason; then nothing was sent.
+        """
+        self._check_open(lane)
+        parent = inject.parent
+        assert parent is not None
+        if parent.lane.detached:
+            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+        reason = rules.may_continue(parent, again=inject)
+        if reason is not None:
+            unanswered = tuple(stub.key for stub in rules.unanswered(parent))
+            if unanswered:
+                raise RequiredInputOpen(_on(lane, reason), keys=unanswered)
+            raise NothingToContinue(_on(lane, reason))
+        body = merge(lane.fields)
+        body["previous_response_id"] = parent.id
+        body["input"] = self._core.answers.items(parent, again=inject)
+        return self._send_create(lane, body, Overrides({}), inject.key)
+
     def answers_again(self, lane: LaneSettings, request: RequestState) -> str:
         """Send a continuation's answers once more, by a person's word, and return the local key.
 
@@ -211,11 +300,16 @@ class Sender:
         return self._send_create(lane, merge(lane.fields, own), Overrides({}), request.key)
 
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
-        """Return the text that `continuation` would send now, without what is unanswered yet.
+        """Return the text that `answer` would send now, without what is unanswered yet.
 
         Credentials of MCP tools are hidden in it, as in the trace: it is there to be shown.
         """
         parent = self._parent(lane)
+        if parent.is_live and parent.multi_agent:
+            reason = rules.may_inject(parent)
+            if reason is not None:
+                raise NothingToContinue(_on(lane, reason))
+            return encode(redacted(response_inject(parent.id, self._core.answers.items(parent))))
         body = self._continuation_body(lane, parent, items, overrides)
         return encode(redacted(response_create(stream_id=lane.stream_id, **body)))
 
@@ -266,7 +360,7 @@ class Sender:
 
     def _parent(self, lane: LaneSettings) -> ResponseState:
         state = self._core.ledger.lanes.get(lane.stream_id)
-        parent = None if state is None else rules.parent_waiting(state) or state.tip
+        parent = None if state is None else rules.answerable(state) or state.tip
         if parent is None:
             msg = f"Lane {lane.name} has nothing to continue: nothing was sent on it yet."
             raise NothingToContinue(msg)
@@ -298,6 +392,7 @@ class Sender:
         again: str | None,
         repeated: int = 0,
     ) -> str:
+        check_beta(body, asked=self._core.multi_agent)
         if isinstance(body.get("input"), list):  # perhaps read back from the trace
             known = self._core.answers.whole
             body["input"] = [known(i) if isinstance(i, dict) else i for i in body["input"]]

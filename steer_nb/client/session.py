@@ -86,6 +86,8 @@ class Session:
         """Connect; `steer_nb.connect` calls it once."""
         self._journal_path = None if journal is None else journal.path
         about = {"simulator": self._scenario, "model": self.core.defaults["model"]}
+        if self.core.multi_agent:
+            about["multi_agent"] = True
         opening = io_thread.submit(self.core.open(journal, about))
         try:
             wait(opening)

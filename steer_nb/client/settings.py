@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any
 from steer_nb.client.tools import Tool, split_tools
 from steer_nb.errors import InvalidInput
 from steer_nb.ledger import DEFAULT_LANE
-from steer_nb.wire import response_create
+from steer_nb.wire import response_create, several_agents
 from steer_nb.wire.credentials import HIDDEN, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEFAULT_MODEL", "HIDDEN", "LaneSettings", "merge", "prepare", "redacted"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "HIDDEN",
+    "LaneSettings",
+    "check_beta",
+    "merge",
+    "prepare",
+    "redacted",
+]
 
 DEFAULT_MODEL = "gpt-6-astra"
 """The model where none is named; it supports steering [O, chapter 5.1]."""
@@ -96,6 +104,23 @@ def prepare(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Tool
     checked = response_create(**fields)
     # The checked copy: what was given may be changed later by whoever gave it.
     return {name: checked.get(name) for name in fields}, functions
+
+
+def check_beta(fields: Mapping[str, Any], *, asked: bool) -> None:
+    """Refuse several agents on a connection that did not ask for their beta.
+
+    Raises
+    ------
+    InvalidInput
+        The service would refuse it, too.
+    """
+    if several_agents(fields) and not asked:
+        rule = "it needs a connection that asks for the multi-agent beta"
+        msg = (
+            f"multi_agent cannot be sent here: {rule}, made by steer_nb.connect(multi_agent=True) "
+            "or %steer connect --multi-agent."
+        )
+        raise InvalidInput(msg, field="multi_agent", value=fields["multi_agent"], rule=rule)
 
 
 def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:

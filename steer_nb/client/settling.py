@@ -77,6 +77,8 @@ def going_on(core: Core, lane: LaneSettings) -> str:
         parts.append(f"{state.queue[0].key} not started")
     live = [steer for response in state.responses[-2:] for steer in response.live_steers]
     parts += [f"steer {steer.steer_id or steer.key} {steer.state}" for steer in live]
+    injects = [inject for response in state.responses[-2:] for inject in response.live_injects]
+    parts += [f"{inject.key} not acknowledged" for inject in injects]
     if core.runner.busy(state):
         parts.append("a tool is running")
     word = rules.lane_word(state).replace("_", " ")
@@ -106,15 +108,18 @@ def in_flight(core: Core, lane: LaneSettings) -> list[str]:
         for steer in steers
         if steer.live
     ]
+    injects = [inject for response in state.responses for inject in response.injects]
+    said += [f"{inject.key} is sent and not acknowledged" for inject in injects if inject.live]
     running = core.runner.busy(state)
     if running:
         said.append("a tool is running")
-    waiting = rules.parent_waiting(state)
+    waiting = rules.answerable(state)
     filled = 0 if waiting is None else sum(s.state == "filled" for s in waiting.waiting_for)
     if filled:
         said.append(f"{filled} {'answer is' if filled == 1 else 'answers are'} filled and not sent")
     unknown = [steer.key for steer in steers if steer.undecided]
     unknown += [request.key for request in state.requests if request.undecided]
+    unknown += [inject.key for inject in injects if inject.undecided]
     said += [f"the outcome of {key} is unknown" for key in unknown]
     return said
 
@@ -169,4 +174,5 @@ def _to_decide(core: Core) -> list[str]:
     lanes = [o.lane for lane in ledger.lanes.values() if (o := recovery.offer(ledger, lane))]
     steers = [steer.key for steer in ledger.steers.values() if steer.undecided]
     requests = [request.key for request in ledger.requests.values() if request.undecided]
-    return [*(f"lane {name}" for name in lanes), *steers, *requests]
+    injects = [inject.key for inject in ledger.injects.values() if inject.undecided]
+    return [*(f"lane {name}" for name in lanes), *steers, *requests, *injects]

@@ -59,7 +59,7 @@ class Frames:
     >>> from steer_nb.trace import Header, Trace
     >>> frames = Trace(Header(steer_nb=1, trace_id="0" * 32)).frames
     >>> frames.events.shape
-    (0, 17)
+    (0, 18)
     >>> frames.steers.dtypes["sent_s"]
     dtype('float64')
     """

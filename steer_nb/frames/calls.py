@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from steer_nb.errors import InvalidInput
 from steer_nb.frames.arrays import json_text, strict_json
@@ -13,10 +13,11 @@ from steer_nb.wire import stub_for, stub_key
 
 if TYPE_CHECKING:
     from steer_nb.frames.fold import Fold
-    from steer_nb.ledger import ItemState, RequestState, ResponseState
+    from steer_nb.ledger import InjectState, ItemState, RequestState, ResponseState
 
-    Found = tuple[RequestState, dict[str, Any]]
-    """A request, and the answer to a call that it carried."""
+    Message: TypeAlias = RequestState | InjectState
+    Found = tuple[Message, dict[str, Any]]
+    """A request or an inject, and the answer to a call that it carried."""
 
 __all__ = ["call_kind", "call_rows"]
 
@@ -36,6 +37,7 @@ _KINDS: Final = {
     "file_search_call": "file_search",
     "code_interpreter_call": "code_interpreter",
     "image_generation_call": "image_generation",
+    "multi_agent_call": "multi_agent",
 }
 _ANSWER_KINDS: Final = {
     "function_call_output": "function",
@@ -60,9 +62,9 @@ def call_kind(item_type: str) -> str | None:
 
 
 class _Answers:
-    """What requests carried as results, by the response they continue and the call's key."""
+    """What messages carried as results, by the response that made the call and the call's key."""
 
-    def __init__(self, requests: list[RequestState]) -> None:
+    def __init__(self, requests: list[Message]) -> None:
         self._by_call: dict[tuple[str | None, str], Found] = {}
         for request in requests:
             if request.state in ("failed", "unsent"):
@@ -87,10 +89,11 @@ class _Answers:
         whole = self._by_call.get((None, key))
         if whole is None or whole[0].lane is not response.lane:
             return None
-        after = whole[0].sent.seq > response.started.seq
+        sent = whole[0].sent
+        after = sent is not None and sent.seq > response.started.seq
         return self._by_call.pop((None, key)) if after else None
 
-    def rest(self) -> list[tuple[str | None, str, RequestState, dict[str, Any]]]:
+    def rest(self) -> list[tuple[str | None, str, Message, dict[str, Any]]]:
         """Answers to calls that this trace does not hold."""
         return [(parent, key, *found) for (parent, key), found in self._by_call.items()]
 
@@ -98,7 +101,8 @@ class _Answers:
 def call_rows(fold: Fold) -> list[Row]:
     """One row for each call, by response and place; then answers to calls that were not seen."""
     ledger = fold.ledger
-    answers = _Answers(list(ledger.requests.values()))
+    messages: list[Message] = [*ledger.injects.values(), *ledger.requests.values()]
+    answers = _Answers([message for message in messages if message.sent is not None])
     rows: list[Row] = []
     for response in ledger.responses.values():
         memo = fold.memo[response.id]
@@ -163,9 +167,10 @@ def _call(fold: Fold, response: ResponseState, item: ItemState, key: str) -> Row
         "trace_id": fold.trace_id,
         "lane_id": fold.lane_id_of(response),
         "item_id": item.id,
+        "agent_name": item.agent_name,
         "kind": call_kind(item.type),
         "owner": "client" if ours else "server",
-        "name": item.name,
+        "name": item.name or _word(item.data.get("action")),
         "server_label": _word(item.data.get("server_label")),
         "arguments_text": text,
         "arguments_json": as_json,
@@ -207,16 +212,20 @@ def _answer(response: ResponseState, item: ItemState, call: Row, found: Found) -
     request, answer = found
     kind, text = client_result(answer, state)
     by = None if state is None else state.filled_by
-    requested = _done_s(item)
+    requested, answered = _done_s(item), _sent_s(request)
     return {
         "requested_s": requested,
-        "answered_s": request.sent.t,
-        "wait_s": _waited(request.sent.t, requested),
+        "answered_s": answered,
+        "wait_s": _waited(answered, requested),
         "result_text": text,
         "result_kind": kind,
         "answered_in_response_id": request.response_id,
         "answered_by": by if by in ("user", "code", "policy") else "unknown",
     }
+
+
+def _sent_s(message: Message) -> float | None:
+    return None if message.sent is None else message.sent.t
 
 
 def _done_s(item: ItemState) -> float | None:
@@ -250,15 +259,17 @@ def _output_of(response: ResponseState, call: ItemState) -> ItemState | None:
 
 
 def _orphan(
-    fold: Fold, parent: str | None, key: str, request: RequestState, answer: dict[str, Any]
+    fold: Fold, parent: str | None, key: str, request: Message, answer: dict[str, Any]
 ) -> Row:
     kind, text = client_result(answer, None)
+    lane = request.lane
     return {
         "response_id": parent,
         "call_key": key,
         "trace_id": fold.trace_id,
-        "lane_id": fold.lane_id(request.connection, request.lane.stream_id),
+        "lane_id": None if lane is None else fold.lane_id(request.connection, lane.stream_id),
         "item_id": None,
+        "agent_name": None,
         "kind": _ANSWER_KINDS.get(str(answer.get("type")), "other"),
         "owner": "client",
         "name": _word(answer.get("name")),
@@ -267,7 +278,7 @@ def _orphan(
         "arguments_json": None,
         "arguments_valid": None,
         "orphan": True,
-        "answered_s": request.sent.t,
+        "answered_s": _sent_s(request),
         "result_text": text,
         "result_kind": kind,
         "answered_in_response_id": request.response_id,

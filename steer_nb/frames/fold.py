@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Fold", "LaneUse"]
 
-_REQUESTS: Final = {"response.create": "lifecycle", "response.steer": "steer"}
+_REQUESTS: Final = {
+    "response.create": "lifecycle",
+    "response.steer": "steer",
+    "response.inject": "control",
+}
 # Families whose events need not be about a response: without a stream_id they are nobody's.
 _OUTSIDE: Final = frozenset({"steer", "error", "control", "unknown"})
 
@@ -183,6 +187,7 @@ class Fold:
                 sequence_number=[event.sequence_number for event in events],
                 output_index=[event.output_index for event in events],
                 content_index=[event.content_index for event in events],
+                agent_name=[event.agent_name for event in events],
                 **known,
             )
         )

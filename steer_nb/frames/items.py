@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.frames.arrays import json_text
 from steer_nb.frames.responses import seconds
@@ -44,7 +44,8 @@ def _row(fold: Fold, response: ResponseState, item: ItemState) -> Row:
         "phase": word(data, "phase"),
         "name": item.name,
         "call_id": item.call_id,
-        "text": item.text if _has(item, "text") else None,
+        "agent_name": item.agent_name,
+        "text": next((item.joined(name) for name in _TEXTS if _has(item, name)), None),
         "summary_text": item.summary_text if _has(item, "summary") else None,
         "n_deltas": item.n_deltas,
         "n_annotations": item.n_annotations,
@@ -53,9 +54,19 @@ def _row(fold: Fold, response: ResponseState, item: ItemState) -> Row:
         "duration_s": seconds(item.added, item.done),
         "source": item.source,
         "bytes": fold.item_bytes[response.id, item.output_index],
-        "encrypted": isinstance(data.get("encrypted_content"), str),
+        "encrypted": _encrypted(data),
         "content_json": json_text(data) if data else None,
     }
+
+
+# What agents say to each other, and what the service's own actions gave, is no output text.
+_TEXTS: Final = ("text", "message", "output")
+
+
+def _encrypted(data: dict[str, Any]) -> bool:
+    content = data.get("content")
+    parts = [data, *(content if isinstance(content, list) else ())]
+    return any(isinstance(p, dict) and isinstance(p.get("encrypted_content"), str) for p in parts)
 
 
 def _has(item: ItemState, channel: str) -> bool:

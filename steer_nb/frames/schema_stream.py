@@ -25,6 +25,9 @@ __all__ = [
 TRACE_ID: Final = Column("trace_id", TEXT, "The trace it belongs to.")
 LANE_ID: Final = Column("lane_id", TEXT, "Its lane: trace, connection and lane name.")
 CONNECTION_ID: Final = Column("connection_id", TEXT, "Its connection: trace and number.")
+AGENT_NAME: Final = Column(
+    "agent_name", TEXT, "The agent of a multi-agent response, such as /root/researcher; else null."
+)
 RESPONSE_ID: Final = Column("response_id", TEXT, "The response it belongs to.")
 
 ITEM_TYPES: Final = (
@@ -53,8 +56,17 @@ ITEM_TYPES: Final = (
     "tool_search_output",
     "mcp_approval_response",
     "compaction",
+    "multi_agent_call",
+    "multi_agent_call_output",
+    "agent_message",
 )
-_EVENT_TYPES = (*FAMILY, *EXTRA_FAMILY, "response.create", "response.steer")
+_EVENT_TYPES = (
+    *FAMILY,
+    *EXTRA_FAMILY,
+    "response.create",
+    "response.steer",
+    "response.inject",
+)
 
 EventCore = Columns(
     "EventCore",
@@ -76,6 +88,7 @@ EventCore = Columns(
         Column("item_id", TEXT, "The output item it belongs to."),
         Column("output_index", INT, "The place of that item in its response."),
         Column("content_index", INT, "The place of the text within the item."),
+        AGENT_NAME,
         Column("bytes", INT, "Length of the message in UTF-8 bytes."),
     ),
 )
@@ -214,7 +227,8 @@ ItemCore = Columns(
         Column("phase", TEXT, "Which part of the answer it is, where the service says so."),
         Column("name", TEXT, "The tool that it names."),
         Column("call_id", TEXT, "The call that it makes or answers."),
-        Column("text", TEXT, "Its output text; null if it has none."),
+        AGENT_NAME,
+        Column("text", TEXT, "Its text, or what it tells another agent; null if it has none."),
         Column("summary_text", TEXT, "Its reasoning summary; null if it has none."),
         Column("n_deltas", INT, "Pieces that it came in."),
         Column("n_annotations", INT, "Annotations that came with its text."),

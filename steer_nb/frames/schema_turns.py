@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from steer_nb.frames.columns import BOOL, FLOAT, INT, TEXT, TIME, Column, Columns, words
-from steer_nb.frames.schema_stream import CONNECTION_ID, LANE_ID, TRACE_ID
+from steer_nb.frames.schema_stream import AGENT_NAME, CONNECTION_ID, LANE_ID, TRACE_ID
 from steer_nb.trace import PROBLEM_KINDS
 
 __all__ = [
@@ -48,6 +48,7 @@ CallCore = Columns(
         TRACE_ID,
         LANE_ID,
         Column("item_id", TEXT, "The output item that makes the call."),
+        AGENT_NAME,
         Column(
             "kind",
             words(
@@ -63,6 +64,7 @@ CallCore = Columns(
                 "file_search",
                 "code_interpreter",
                 "image_generation",
+                "multi_agent",
                 "letta",
                 "other",
             ),
@@ -98,7 +100,7 @@ CallResult = Columns(
             words("value", "error", "denied", "cancelled", "none"),
             "What kind of result; none: not answered.",
         ),
-        Column("answered_in_response_id", TEXT, "The response whose request carried the result."),
+        Column("answered_in_response_id", TEXT, "The response that took the result up."),
         Column("answered_by", _BY, "Who gave the result; null: nobody yet, or the service."),
     ),
 )
@@ -167,6 +169,7 @@ RequiredInputCore = Columns(
         Column("stub_type", words(*STUB_TYPES), "The kind of input item that answers.", open=True),
         Column("name", TEXT, "The tool that it is about."),
         Column("server_label", TEXT, "The MCP server that it is about."),
+        AGENT_NAME,
         Column(
             "source",
             words("steer_pending", "response_completed", "letta_stream", "letta_409"),
@@ -185,8 +188,17 @@ RequiredInputCore = Columns(
             "How it stands.",
         ),
         Column("filled_by", _BY, "Who gave the value; unknown: it was sent, by whom is not known."),
-        Column("continuation_response_id", TEXT, "The response that took it up."),
-        Column("submit_key", TEXT, "The one request that carries it."),
+        Column(
+            "continuation_response_id",
+            TEXT,
+            "The response that took it up; the one that asks, where it was injected.",
+        ),
+        Column("submit_key", TEXT, "The one message that carries it."),
+        Column(
+            "sent_as",
+            words("continuation", "inject"),
+            "What that message is; inject: into the response while it was written.",
+        ),
     ),
 )
 RequiredInputLetta = Columns(

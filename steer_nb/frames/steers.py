@@ -147,6 +147,7 @@ def _required(fold: Fold, response: ResponseState, state: RequiredInputState, wa
         "stub_type": state.type or None,
         "name": state.name,
         "server_label": state.server_label,
+        "agent_name": state.agent_name,
         "source": state.source,
         "n_steers_waiting": waiting,
         "first_seen_s": state.first_seen.t,
@@ -159,7 +160,14 @@ def _required(fold: Fold, response: ResponseState, state: RequiredInputState, wa
         "filled_by": by if state.item is not None else None,
         "continuation_response_id": state.continuation_response_id,
         "submit_key": state.request_key,
+        "sent_as": _sent_as(fold, state),
     }
+
+
+def _sent_as(fold: Fold, state: RequiredInputState) -> str | None:
+    if state.request_key is None:
+        return None
+    return "inject" if state.request_key in fold.ledger.injects else "continuation"
 
 
 def _waits(steer: SteerState) -> bool:

@@ -7,6 +7,7 @@ from steer_nb.ledger.fold import Ledger
 from steer_nb.ledger.state import (
     DEFAULT_LANE,
     ConnectionState,
+    InjectState,
     ItemState,
     LaneState,
     RequestState,
@@ -20,6 +21,7 @@ from steer_nb.ledger.state import (
 __all__ = [
     "DEFAULT_LANE",
     "ConnectionState",
+    "InjectState",
     "ItemState",
     "LaneState",
     "Ledger",

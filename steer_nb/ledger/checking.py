@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from steer_nb.ledger import lifecycle, proving, required, steering
+from steer_nb.ledger import injecting, lifecycle, proving, required, steering
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
@@ -113,6 +113,12 @@ def unsettled(ledger: Ledger, lane: LaneState) -> list[str]:
         f"{steer.key} stays unknown: {steer_words(ledger, steer)}."
         for steer in _unknown(lane)
         if steer.undecided
+    ]
+    said += [
+        f"{inject.key} stays unknown: nothing in {response.id} proves that its agents have it."
+        for response in lane.responses
+        for inject in response.injects
+        if inject.undecided
     ]
     said += [
         f"{request.key} stays unknown: nothing was heard of it, so there is no id to ask for."
@@ -235,6 +241,7 @@ def _end(ledger: Ledger, response: ResponseState, ended: f.ResponseEnded, entry:
     lifecycle.response_ended(ledger, ended, entry)
     response.ended = cut or entry  # when it ended there is not known; here it was cut off
     response.settled = entry
+    injecting.prove(response)
     if not passed:
         return
     # A person went on without it: that stands, and nothing is asked for anew.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args
 
-from steer_nb.ledger import deciding, drafts, required, steering
+from steer_nb.ledger import deciding, drafts, injecting, required, steering
 from steer_nb.ledger.state import (
     ConnectionState,
     LaneState,
@@ -80,6 +80,7 @@ def disconnected(ledger: Ledger, fact: f.Disconnected, entry: Entry) -> None:
             lane.current.ended = entry
             lane.current = None
     steering.connection_lost(ledger, entry)
+    injecting.connection_lost(ledger, entry)
 
 
 def lane_opened(ledger: Ledger, fact: f.LaneOpened, entry: Entry) -> None:
@@ -123,6 +124,7 @@ def lane_recovered(ledger: Ledger, fact: f.LaneRecovered, entry: Entry) -> None:
     # The old chain is left: its calls are answered in the repeated context, or not at all.
     for response in lane.responses:
         required.set_aside(response)
+        injecting.leave(response)
 
 
 def _go_back(ledger: Ledger, lane: LaneState, base_id: str | None) -> None:
@@ -137,6 +139,7 @@ def _go_back(ledger: Ledger, lane: LaneState, base_id: str | None) -> None:
     for response in lane.responses[lane.responses.index(base) + 1 :]:
         response.left = True
         required.set_aside(response)
+        injecting.leave(response)
         if response.request is not None:
             response.request.left = True
     if base.successor is not None and base.successor.left:
@@ -190,6 +193,9 @@ def unsent(ledger: Ledger, fact: f.Unsent, entry: Entry) -> ResponseState | None
     steer = ledger.steers.get(fact.key)
     if steer is not None:
         steering.fail(steer, "not_sent", fact.reason, steer.input, entry)
+    inject = ledger.injects.get(fact.key)
+    if inject is not None:
+        injecting.fail(ledger, inject, "not_sent", fact.reason, entry)
     return None
 
 
@@ -240,7 +246,9 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
         connection.limit = connection.limit or entry
     lane = _lane_of(ledger, fact, entry)
     request = response = None
-    if lane is not None:
+    if fact.code not in CONNECTION_CODES and injecting.refused(ledger, lane, fact, entry):
+        pass
+    elif lane is not None:
         current = lane.current
         # Inside a response's stream an error carries a sequence number (chapter 1.5). Without
         # one it refuses the oldest request still waiting, if any.
@@ -262,6 +270,7 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
         response.lane.current = None
         response.lane.error_code, response.lane.error_message = fact.code, fact.message
         steering.response_broke(response, entry)
+        injecting.response_broke(response, entry)
         required.came_to_nothing(ledger, response)
     ledger.errors.append(
         ServerErrorState(

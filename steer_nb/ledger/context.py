@@ -140,6 +140,9 @@ def _can_go_back(item: ItemState, response: ResponseState) -> bool:
         return bool(item.data.get("encrypted_content"))
     if item.type in _LEFT_OUT or not item.type:
         return False
+    if item.type == "multi_agent_call":  # cut off before the service did what it asks
+        outputs = (i for i in response.items.values() if i.type == "multi_agent_call_output")
+        return any(output.call_id == item.call_id for output in outputs)
     stub = stub_for(item.data)
     # A call that the ledger does not track would stay without an answer, and be refused.
     return stub is None or stub_key(stub) in response.required

@@ -35,8 +35,8 @@ def decide(ledger: Ledger, key: str, decision: DecisionWord, again_key: str | No
     if steer is not None:
         steer.decision = decision
         steer.again_key = again_key
-    request = ledger.requests.get(key)
+    request = ledger.requests.get(key) or ledger.injects.get(key)
     if request is not None:
         request.decision = decision
         request.again_key = again_key
-        required.answers_returned(ledger, request)  # a continuation's values can go out anew
+        required.answers_returned(ledger, request)  # its values can go out anew

@@ -18,6 +18,9 @@ __all__ = [
     "Disconnected",
     "Dropped",
     "Fact",
+    "InjectCreated",
+    "InjectFailed",
+    "InjectSent",
     "InputCleared",
     "InputDrafted",
     "InputFilled",
@@ -171,6 +174,7 @@ class ItemAdded(Fact, frozen=True, gc=False):
     lane: str | None
     output_index: int | None
     item: dict[str, Any] | None
+    agent_name: str | None = None
 
 
 class ItemFinished(Fact, frozen=True, gc=False):
@@ -186,6 +190,7 @@ class ItemFinished(Fact, frozen=True, gc=False):
     stub: dict[str, Any] | None = None
     optional: bool = False
     texts: tuple[tuple[str, int, str], ...] = ()
+    agent_name: str | None = None
 
 
 class Delta(Fact, frozen=True, gc=False):
@@ -270,6 +275,30 @@ class SteerFailed(Fact, frozen=True, gc=False):
     steer_id: str | None
     parent_id: str
     input: Any
+    code: str
+    message: str
+
+
+class InjectSent(Fact, frozen=True, gc=False):
+    """Answers for agents that wait in a running response are about to be written."""
+
+    key: str
+    parent_id: str
+    answers: tuple[dict[str, Any], ...]
+    again: str | None = None
+
+
+class InjectCreated(Fact, frozen=True, gc=False):
+    """All items of the oldest inject into this response are committed."""
+
+    parent_id: str
+
+
+class InjectFailed(Fact, frozen=True, gc=False):
+    """None of the items of an inject is committed; they come back as they were sent."""
+
+    parent_id: str
+    answers: tuple[dict[str, Any], ...]
     code: str
     message: str
 

@@ -10,7 +10,7 @@ from steer_nb.wire import stub_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["finished_item", "finished_items"]
+__all__ = ["dicts", "finished_item", "finished_items"]
 
 
 def finished_items(
@@ -42,6 +42,7 @@ def finished_item(
     item: dict[str, Any],
     answered: set[str | None],
     sequence_number: int | None = None,
+    agent_name: str | None = None,
 ) -> f.ItemFinished:
     """Say what an item's final form states; `answered` are calls whose output stands beside it."""
     # A call whose output stands in the same response was run by the service.
@@ -54,12 +55,19 @@ def finished_item(
         # Asynchronous calls let the model go on; nobody has to wait for them (guide: async tools).
         stub is not None and item.get("async") is True,
         _texts(item),
+        agent_name,
         sequence_number=sequence_number,
     )
 
 
 def _texts(item: dict[str, Any]) -> tuple[tuple[str, int, str], ...]:
     """The full texts of a finished item, by channel."""
+    between = _BETWEEN_AGENTS.get(str(item.get("type")))
+    if between is not None:
+        # None of it is the answer: what agents say to each other has channels of its own.
+        field, channel = between
+        said = ((index, part.get("text")) for index, part in enumerate(dicts(item.get(field))))
+        return tuple((channel, index, text) for index, text in said if isinstance(text, str))
     texts: list[tuple[str, int, str]] = []
     content = item.get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
@@ -80,6 +88,16 @@ def _texts(item: dict[str, Any]) -> tuple[tuple[str, int, str], ...]:
     return tuple(texts)
 
 
+def dicts(value: object) -> tuple[dict[str, Any], ...]:
+    """Return the objects of a list; nothing where it is none."""
+    listed = value if isinstance(value, list) else []
+    return tuple(item for item in listed if isinstance(item, dict))
+
+
+_BETWEEN_AGENTS: Final[dict[str, tuple[str, str]]] = {
+    "agent_message": ("content", "message"),
+    "multi_agent_call_output": ("output", "output"),
+}
 _CONTENT: Final = (
     ("output_text", "text", "text"),
     ("refusal", "refusal", "refusal"),

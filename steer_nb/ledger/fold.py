@@ -3,7 +3,8 @@
 A `Ledger` takes trace entries one by one, in order, and keeps lanes, responses, steers, requests
 and required input. It is pure: no clock, no socket, no thread; folding the same entries again gives
 the same state. The rules of steering stand in `steer_nb.ledger.steering`, those of required input
-in `steer_nb.ledger.required`, what may be sent now in `steer_nb.ledger.rules`.
+in `steer_nb.ledger.required`, those of injects in `steer_nb.ledger.injecting`, what may be sent now
+in `steer_nb.ledger.rules`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from steer_nb.ledger import (
     connections,
     deciding,
     drafts,
+    injecting,
     items,
     lifecycle,
     required,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from steer_nb.ledger.state import (
         ConnectionState,
+        InjectState,
         RequestState,
         ResponseState,
         ServerErrorState,
@@ -60,6 +63,8 @@ class Ledger:
         Every `response.create`, by local key.
     steers : dict of str to SteerState
         Every steer, by local key.
+    injects : dict of str to InjectState
+        Every inject, by local key.
     connections : dict of int to ConnectionState
         Every socket, by number from 1.
     errors : list of ServerErrorState
@@ -86,6 +91,7 @@ class Ledger:
         self.responses: dict[str, ResponseState] = {}
         self.requests: dict[str, RequestState] = {}
         self.steers: dict[str, SteerState] = {}
+        self.injects: dict[str, InjectState] = {}
         self.connections: dict[int, ConnectionState] = {}
         self.errors: list[ServerErrorState] = []
         self.problems: list[Problem] = []
@@ -188,6 +194,9 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.SteerAccepted: steering.accepted,
     f.SteerPending: _steer_pending,
     f.SteerFailed: steering.failed,
+    f.InjectSent: injecting.sent,
+    f.InjectCreated: injecting.created,
+    f.InjectFailed: injecting.failed,
     f.InputFilled: required.filled,
     f.InputCleared: required.cleared,
     f.InputDrafted: drafts.input_drafted,

@@ -41,6 +41,7 @@ def item_added(ledger: Ledger, fact: f.ItemAdded, entry: Entry) -> ResponseState
         return None
     item = _item(ledger, response, fact.output_index, entry, new=True)
     item.added = item.added or entry
+    item.agent = item.agent or fact.agent_name
     if fact.item is not None and item.source == "added":
         item.data = fact.item
     response.first_item = response.first_item or entry
@@ -66,6 +67,7 @@ def finish(
 ) -> None:
     """Take an item's final form, from `output_item.done` or from the terminal response."""
     item = _item(ledger, response, index, entry)
+    item.agent = item.agent or fact.agent_name
     if item.source == "done" and source == "terminal":
         pass  # the terminal repeats what `output_item.done` said
     else:
@@ -74,8 +76,9 @@ def finish(
         item.source = source  # type: ignore[assignment]
         for channel, number, text in fact.texts:
             item.parts[channel, number] = [text]
+    response.multi_agent = response.multi_agent or item.agent_name is not None
     if fact.stub is not None:
-        required.asked(response, fact, entry)
+        required.asked(response, fact, entry, item.agent_name)
 
 
 def delta(ledger: Ledger, fact: f.Delta, entry: Entry) -> ResponseState | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.ledger import facts as f
 from steer_nb.ledger import items, required, steering
 from steer_nb.ledger.state import ResponseState
+from steer_nb.wire import several_agents
 
 if TYPE_CHECKING:
     from steer_nb.ledger.fold import Ledger
@@ -45,6 +46,7 @@ def response_started(ledger: Ledger, fact: f.ResponseStarted, entry: Entry) -> R
         request.ended = entry
         lane.queue.remove(request)
         response.request = request
+        response.multi_agent = several_agents(request.body)
         if response.previous_response_id is None:
             # Some services do not repeat it; what was asked for is what it hangs on.
             response.previous_response_id = request.previous_response_id

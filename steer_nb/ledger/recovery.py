@@ -124,6 +124,13 @@ def _truth(ledger: Ledger, lane: LaneState) -> list[str]:
                 f"The request {request.key} was written and nothing was heard: it may have been "
                 "received. It is not sent again by itself."
             )
+    for response in lane.responses:
+        for inject in response.injects:
+            if inject.undecided:
+                truth.append(
+                    f"The inject {inject.key} was written and not acknowledged: its answers may "
+                    "have been received. They are not sent again by themselves."
+                )
     steers = [s for r in lane.responses for s in r.steers if s.undecided]
     if steers:
         what = "1 steer has" if len(steers) == 1 else f"{len(steers)} steers have"

@@ -2,7 +2,8 @@
 
 A response's own client-owned calls say what it needs; `response.steer.pending` lists the same when
 it comes, and may come late or never (guide: "you do not need to wait"). Values are filled, saved,
-and carried by one continuation for each parent.
+and carried by one continuation for each parent; where several agents write, an inject
+(`steer_nb.ledger.injecting`) may carry some of them into the running response before that.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from steer_nb.errors import InvalidInput
 from steer_nb.ledger import drafts
-from steer_nb.ledger.state import RequestState, RequiredInputState, ResponseState, ToolRun
+from steer_nb.ledger.state import (
+    InjectState,
+    RequestState,
+    RequiredInputState,
+    ResponseState,
+    ToolRun,
+)
 from steer_nb.wire import STUB_KINDS, stub_key
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ __all__ = [
     "answers_sent",
     "asked",
     "came_to_nothing",
+    "carry",
     "cleared",
     "filled",
     "listed",
@@ -37,7 +45,9 @@ __all__ = [
 ]
 
 
-def asked(parent: ResponseState, fact: f.ItemFinished, entry: Entry) -> None:
+def asked(
+    parent: ResponseState, fact: f.ItemFinished, entry: Entry, agent: str | None = None
+) -> None:
     """A call that the client owns is complete: its result is needed."""
     assert fact.stub is not None
     key = stub_key(fact.stub)
@@ -52,6 +62,7 @@ def asked(parent: ResponseState, fact: f.ItemFinished, entry: Entry) -> None:
             source="response_completed",
             call=fact.item,
             optional=fact.optional,
+            agent=agent,
         )
     elif known.call is None:  # `pending` came first and knew only the stub
         known.call = fact.item
@@ -131,18 +142,25 @@ def answers_sent(
         # A continuation of something that this trace never saw: the service will judge it.
         return
     parent.continuations.append(request)
-    for answer in request.answers:
+    carry(ledger, request, parent, entry)
+
+
+def carry(
+    ledger: Ledger, message: RequestState | InjectState, parent: ResponseState, entry: Entry
+) -> None:
+    """A message with answers for the parent is written."""
+    for answer in message.answers:
         key = _key(answer)
         stub = None if key is None else parent.required.get(key)
         if stub is None:
             what = key or f"a {answer.get('type')} without a key"
             ledger.problem("orphan_output", f"{parent.id}: nothing asks for {what}", entry)
         elif stub.is_open or stub.state == "stale":
-            _carried(stub, request, answer)
+            _carried(stub, message, answer)
 
 
-def answers_returned(ledger: Ledger, request: RequestState) -> None:
-    """The continuation was refused, or never left: its values are kept, to be sent again."""
+def answers_returned(ledger: Ledger, request: RequestState | InjectState) -> None:
+    """The message was refused, or never left: its values are kept, to be sent again."""
     parent = ledger.responses.get(request.previous_response_id or "")
     if parent is None:
         return
@@ -185,9 +203,12 @@ def came_to_nothing(ledger: Ledger, response: ResponseState) -> None:
 def reopened(parent: ResponseState) -> None:
     """A lane goes on from it anew: the service still waits for answers, those filled are kept."""
     carrier = active_continuation(parent)
+    carriers = {inject.key for inject in parent.injects if inject.live or inject.undecided}
+    if carrier is not None:
+        carriers.add(carrier.key)
     for stub in parent.required.values():
-        carried = carrier is not None and stub.request_key == carrier.key
-        if carried or stub.state not in ("stale", "sent", "confirmed"):
+        kept = stub.request_key in carriers or stub.injected
+        if kept or stub.state not in ("stale", "sent", "confirmed"):
             continue
         stub.state = "open" if stub.item is None else "filled"
         stub.sent = stub.request_key = stub.continuation_response_id = None
@@ -247,14 +268,16 @@ def _key(stub: dict[str, object]) -> str | None:
         return None
 
 
-def _carried(stub: RequiredInputState, request: RequestState, answer: dict[str, object]) -> None:
+def _carried(
+    stub: RequiredInputState, message: RequestState | InjectState, answer: dict[str, object]
+) -> None:
     stub.state = "sent"
     stub.item = answer
-    stub.sent = request.sent
-    stub.request_key = request.key
-    if request.response_id is not None:
+    stub.sent = message.sent
+    stub.request_key = message.key
+    if message.response_id is not None:
         stub.state = "confirmed"
-        stub.continuation_response_id = request.response_id
+        stub.continuation_response_id = message.response_id
 
 
 def set_aside(parent: ResponseState) -> None:

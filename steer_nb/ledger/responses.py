@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import facts as f
-from steer_nb.ledger.finished import finished_item, finished_items
+from steer_nb.ledger.finished import dicts, finished_item, finished_items
 from steer_nb.ledger.notes import read_note
 from steer_nb.wire import STUB_KINDS, decode
 
@@ -136,6 +136,7 @@ def _item_added(event: Event) -> tuple[f.Fact, ...]:
             event.stream_id,
             event.output_index,
             event.object("item"),
+            event.agent_name,
             sequence_number=event.sequence_number,
         ),
     )
@@ -145,7 +146,8 @@ def _item_done(event: Event) -> tuple[f.Fact, ...]:
     item = event.object("item")
     if item is None:
         return _other(event)
-    return (finished_item(event.stream_id, event.output_index, item, set(), event.sequence_number),)
+    place = (event.stream_id, event.output_index)
+    return (finished_item(*place, item, set(), event.sequence_number, event.agent_name),)
 
 
 _DONE: Final[dict[str, tuple[str, str | None]]] = {
@@ -231,13 +233,12 @@ def _steer_pending(event: Event) -> tuple[f.Fact, ...]:
     if steer_id is None:
         return _other(event)
     payload = event.payload
-    stubs = payload.get("required_input")
     return (
         f.SteerPending(
             steer_id,
             parent,
             str(payload.get("reason", "")),
-            tuple(s for s in stubs if isinstance(s, dict)) if isinstance(stubs, list) else (),
+            dicts(payload.get("required_input")),
             sequence_number=event.sequence_number,
         ),
     )
@@ -251,6 +252,23 @@ def _steer_failed(event: Event) -> tuple[f.Fact, ...]:
             steer_id,
             parent,
             steer.get("input"),
+            found.code or "",
+            found.message,
+            sequence_number=event.sequence_number,
+        ),
+    )
+
+
+def _inject_created(event: Event) -> tuple[f.Fact, ...]:
+    return (f.InjectCreated(event.response_id or "", sequence_number=event.sequence_number),)
+
+
+def _inject_failed(event: Event) -> tuple[f.Fact, ...]:
+    found = event.error_fields
+    return (
+        f.InjectFailed(
+            event.response_id or "",
+            dicts(event.payload.get("input")),
             found.code or "",
             found.message,
             sequence_number=event.sequence_number,
@@ -277,6 +295,8 @@ _EVENTS: Final[dict[str, Callable[[Event], tuple[f.Fact, ...]]]] = {
     "response.steer.accepted": _steer_accepted,
     "response.steer.pending": _steer_pending,
     "response.steer.failed": _steer_failed,
+    "response.inject.created": _inject_created,
+    "response.inject.failed": _inject_failed,
     "error": _error,
     **dict.fromkeys(_DONE, _part_done),
 }
@@ -293,11 +313,8 @@ def _request(entry: Entry) -> tuple[f.Fact, ...]:
         previous = body.get("previous_response_id")
         items, repeated = body.get("input"), local.get("repeated")
         first = repeated if isinstance(repeated, int) else 0
-        answers = tuple(
-            item
-            for item in (items[first:] if isinstance(items, list) else ())
-            if isinstance(item, dict) and _answers_a_call(item)
-        )
+        said = dicts(items[first:] if isinstance(items, list) else None)
+        answers = tuple(item for item in said if _answers_a_call(item))
         return (
             f.RequestSent(
                 str(local.get("key") or f"create-{entry.seq}"),
@@ -319,6 +336,10 @@ def _request(entry: Entry) -> tuple[f.Fact, ...]:
                 _again(local),
             ),
         )
+    if event.type == "response.inject":
+        key = str(local.get("key") or f"inject-{entry.seq}")
+        answers = dicts(body.get("input"))
+        return (f.InjectSent(key, event.response_id or "", answers, _again(local)),)
     return (f.Odd("unknown_type", f"request {event.type or entry.raw!r}"),)
 
 

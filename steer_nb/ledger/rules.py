@@ -15,9 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from steer_nb.ledger.fold import Ledger
-    from steer_nb.ledger.state import LaneState, LaneWord, RequiredInputState, ResponseState
+    from steer_nb.ledger.state import (
+        InjectState,
+        LaneState,
+        LaneWord,
+        RequiredInputState,
+        ResponseState,
+    )
 
 __all__ = [
+    "answerable",
     "chain_tip",
     "continuation_input",
     "demanded",
@@ -26,6 +33,7 @@ __all__ = [
     "may_continue",
     "may_create",
     "may_fill",
+    "may_inject",
     "may_steer",
     "parent_waiting",
     "repeated",
@@ -43,6 +51,8 @@ def turn_open(response: ResponseState) -> bool:
     """
     if response.is_live:
         return True
+    if response.status in ("completed", "incomplete") and response.live_injects:
+        return True  # the acknowledgement may come after the response's own end (chapter 7)
     return response.successor is None and bool(response.live_steers)
 
 
@@ -67,6 +77,17 @@ def parent_waiting(lane: LaneState) -> ResponseState | None:
     return response if response.waiting_for else None
 
 
+def answerable(lane: LaneState) -> ResponseState | None:
+    """The lane's response whose calls can be answered now, and that waits for it.
+
+    That is the one that has ended and waits; or one that goes on while some of its agents wait.
+    """
+    current = lane.current
+    if current is None:
+        return parent_waiting(lane)
+    return current if current.multi_agent and current.waiting_for else None
+
+
 def _cut_short(response: ResponseState) -> bool:
     """Whether it ended for a steer whose successor is due: nobody has to answer its calls."""
     return response.incomplete_reason == "steered" and turn_open(response)
@@ -76,13 +97,15 @@ def lane_word(lane: LaneState) -> LaneWord:
     """The lane's state in one word of the closed list."""
     if lane.closed is not None or lane.detached:
         return "detached"
-    if lane.current is not None:
+    waiting = answerable(lane)
+    if lane.current is not None and waiting is None:
         return "running"
-    if lane.queue:
+    if lane.current is None and lane.queue:
         return "queued"
-    waiting = parent_waiting(lane)
     if waiting is not None and any(not s.optional for s in waiting.waiting_for):
         return "waiting_input"
+    if lane.current is not None:
+        return "running"
     if lane.tip is not None and turn_open(lane.tip):
         return "queued"  # a successor is due, or a steer still has to be acknowledged
     recovered = lane.resumed is not None and (
@@ -133,7 +156,11 @@ def demanded(response: ResponseState) -> list[RequiredInputState]:
     """
     if response.status != "completed":
         return []
-    return [s for s in response.required.values() if not s.optional and s.state != "cancelled"]
+    return [
+        s
+        for s in response.required.values()
+        if not s.optional and not s.injected and s.state != "cancelled"
+    ]
 
 
 def may_create(
@@ -168,6 +195,8 @@ def may_create(
             f"a steer of {parent.id} is still queued and its successor comes by itself. Wait for "
             "it, or steer again."
         )
+    if (reason := _inject_open(parent)) is not None:
+        return reason
     carrier = active_continuation(parent)
     if carrier is not None and carrier.undecided:
         return (
@@ -198,6 +227,11 @@ def may_steer(lane: LaneState) -> str | None:
     """Whether `response.steer` may go out for what the lane is writing now."""
     if lane.detached or lane.closed is not None:
         return f"lane {lane.name} is detached: its connection is gone."
+    if lane.current is not None and lane.current.multi_agent:
+        return (
+            f"{lane.current.id} is written by several agents, and only a single agent can be "
+            "steered. Wait for its end, and send it as the next turn."
+        )
     if lane.current is not None:
         return None
     if lane.queue:
@@ -228,8 +262,16 @@ def may_fill(response: ResponseState, key: str) -> str | None:
     return f"{key} cannot be filled: {reasons[stub.state]}."
 
 
-def may_continue(response: ResponseState) -> str | None:
-    """Whether the one continuation of a response may go out now."""
+def may_continue(response: ResponseState, *, again: InjectState | None = None) -> str | None:
+    """Whether the one continuation of a response may go out now.
+
+    `again` is an inject of it with an unknown outcome, whose answers go out with it once more.
+    """
+    if response.is_live and response.multi_agent:
+        return (
+            f"{response.id} is still being written: inject what its agents wait for; a "
+            "continuation can follow when it ends."
+        )
     if response.is_live:
         return f"{response.id} is still being written; its continuation can follow when it ends."
     carrier = active_continuation(response)
@@ -249,6 +291,8 @@ def may_continue(response: ResponseState) -> str | None:
         )
     if not response.required:
         return f"{response.id} asks for nothing."
+    if (reason := _inject_open(response, again)) is not None:
+        return reason
     if _cut_short(response):
         return f"{response.id} was cut short for a steer, and its successor comes by itself."
     if response.continued_by is not None:
@@ -256,14 +300,64 @@ def may_continue(response: ResponseState) -> str | None:
     open_keys = [s.key for s in unanswered(response)]
     if open_keys:
         return f"{_answers(len(open_keys))} still open for {response.id}: {', '.join(open_keys)}."
-    if not continuation_input(response):
+    if not continuation_input(response, again=again):
         return f"nothing of what {response.id} asked for is filled."
     return None
 
 
-def continuation_input(response: ResponseState) -> list[dict[str, Any]]:
-    """The filled stubs of a response, in the order it asked for them."""
-    return [s.item for s in response.required.values() if s.state == "filled" and s.item]
+def may_inject(response: ResponseState) -> str | None:
+    """Whether answers may go out into a response that is being written."""
+    lane = response.lane
+    if lane.detached or lane.closed is not None:
+        return f"lane {lane.name} is detached: its connection is gone."
+    if not response.is_live:
+        return f"{response.id} has ended: its answers go out with its continuation."
+    if not response.multi_agent:
+        return (
+            f"{response.id} is written by a single agent, which takes no answers while it writes; "
+            "its continuation can follow when it ends."
+        )
+    if not continuation_input(response):
+        return f"nothing of what the agents of {response.id} wait for is filled."
+    return None
+
+
+def _inject_open(response: ResponseState, again: InjectState | None = None) -> str | None:
+    """Why nothing may follow a response yet: nobody knows what its injects came to."""
+    for inject in response.injects:
+        if inject is again:
+            continue
+        if inject.undecided:
+            return (
+                f"the inject {inject.key} into {response.id} has an unknown outcome. Decide first: "
+                "send it again, or drop it."
+            )
+        if inject.live:
+            return (
+                f"the inject {inject.key} into {response.id} is not acknowledged yet; what it "
+                "carries may still come back. Wait for that."
+            )
+    return None
+
+
+def continuation_input(
+    response: ResponseState,
+    *,
+    keys: Collection[str] | None = None,
+    again: InjectState | None = None,
+) -> list[dict[str, Any]]:
+    """The filled stubs of a response, in the order it asked for them.
+
+    Only those of `keys`, where they are given; with those that `again` carried.
+    """
+    carried = None if again is None else again.key
+    return [
+        stub.item
+        for stub in response.required.values()
+        if (stub.state == "filled" or (stub.state == "sent" and stub.request_key == carried))
+        and stub.item
+        and (keys is None or stub.key in keys)
+    ]
 
 
 def _answers(count: int) -> str:

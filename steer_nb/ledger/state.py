@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_LANE",
     "ConnectionState",
+    "InjectState",
     "ItemState",
     "LaneState",
     "LaneWord",
@@ -37,6 +38,7 @@ SteerWord = Literal["sent", "accepted", "pending", "committed", "failed", "unkno
 ResponseWord = Literal[
     "in_progress", "completed", "incomplete", "failed", "error", "cancelled", "truncated"
 ]
+InjectWord = Literal["sent", "created", "failed", "unknown"]
 RequestWord = Literal["sent", "started", "failed", "unknown", "unsent"]
 DecisionWord = Literal["dropped", "sent_again"]
 ResumeWord = Literal["continue", "rebuild", "leave"]
@@ -72,6 +74,14 @@ class ItemState:
     parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     n_deltas: int = 0
     n_annotations: int = 0
+    agent: str | None = None
+    """The agent that the service named with the item's events."""
+
+    @property
+    def agent_name(self) -> str | None:
+        """Which agent of a multi-agent response it comes from."""
+        own = self.data.get("agent")
+        return (_text(own.get("agent_name")) if isinstance(own, dict) else None) or self.agent
 
     @property
     def id(self) -> str | None:
@@ -161,6 +171,7 @@ class RequiredInputState:
     sent: Entry | None = None
     request_key: str | None = None
     continuation_response_id: str | None = None
+    agent: str | None = None
     tool: ToolRun | None = None
     typed: dict[str, Any] = field(default_factory=dict)
     """The values of its form as they were last saved, complete or not."""
@@ -183,6 +194,17 @@ class RequiredInputState:
     def server_label(self) -> str | None:
         """The MCP server that asks for an approval."""
         return _text((self.call or {}).get("server_label"))
+
+    @property
+    def agent_name(self) -> str | None:
+        """Which agent of a multi-agent response waits for it."""
+        own = (self.call or {}).get("agent")
+        return (_text(own.get("agent_name")) if isinstance(own, dict) else None) or self.agent
+
+    @property
+    def injected(self) -> bool:
+        """Whether its value went into the very response that asks for it."""
+        return self.state == "confirmed" and self.continuation_response_id == self.parent_id
 
     @property
     def is_open(self) -> bool:
@@ -277,6 +299,51 @@ class SteerState:
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class InjectState:
+    """One submission of answers to agents that wait in a running response."""
+
+    key: str
+    parent_id: str
+    parent: ResponseState | None
+    connection: int
+    answers: tuple[dict[str, Any], ...]
+    sent: Entry | None
+    state: InjectWord = "sent"
+    ended: Entry | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    decision: DecisionWord | None = None
+    again_key: str | None = None
+    left: bool = False
+    """A person chose that the lane goes on without its response, or repeats its answers."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether its outcome is unknown and nobody has said yet what shall become of it."""
+        return self.state == "unknown" and self.decision is None and not self.left
+
+    @property
+    def live(self) -> bool:
+        """Whether it is not acknowledged yet."""
+        return self.state == "sent"
+
+    @property
+    def previous_response_id(self) -> str:
+        """The response whose calls it answers, under the name that a continuation has for it."""
+        return self.parent_id
+
+    @property
+    def response_id(self) -> str | None:
+        """The response that took it up, once the service says so."""
+        return self.parent_id if self.state == "created" else None
+
+    @property
+    def lane(self) -> LaneState | None:
+        """The lane of its response."""
+        return None if self.parent is None else self.parent.lane
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class ResponseState:
     """One response, its items, what steers it, and what it asks for."""
 
@@ -302,6 +369,8 @@ class ResponseState:
     required: dict[str, RequiredInputState] = field(default_factory=dict)
     steers: list[SteerState] = field(default_factory=list)
     continuations: list[RequestState] = field(default_factory=list)
+    injects: list[InjectState] = field(default_factory=list)
+    multi_agent: bool = False
     successor: ResponseState | None = None
     first_item: Entry | None = None
     first_chunk: Entry | None = None
@@ -347,6 +416,11 @@ class ResponseState:
     def live_steers(self) -> list[SteerState]:
         """Steers whose outcome is still open."""
         return [steer for steer in self.steers if steer.live]
+
+    @property
+    def live_injects(self) -> list[InjectState]:
+        """Injects that are not acknowledged yet."""
+        return [inject for inject in self.injects if inject.live]
 
     @property
     def waiting_for(self) -> list[RequiredInputState]:

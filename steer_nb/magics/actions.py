@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from steer_nb.client import Lane, Response, Session, Steer
+    from steer_nb.client import Inject, Lane, Response, Session, Steer
     from steer_nb.client.checking import Check
     from steer_nb.ledger import Ledger
     from steer_nb.trace import Trace
@@ -156,6 +156,7 @@ def _connect(parsed: Parsed, _: Spaces) -> Session:
         simulate=simulate,
         journal=False if parsed.get("no_journal") else parsed.get("journal"),
         name=parsed.get("name", "default"),
+        multi_agent=bool(parsed.get("multi_agent")),
     )
 
 
@@ -292,25 +293,27 @@ def undecided_keys(session: Session) -> list[str]:
     return [what for what in session.status()["to_decide"] if not what.startswith("lane ")]
 
 
-def _message(key: str) -> Response | Steer:
+def _message(key: str) -> Response | Steer | Inject:
     """Find a message by its local key, a steer by its id too."""
-    from steer_nb.client import Response, Steer
+    from steer_nb.client import Inject, Response, Steer
 
     session = _session()
 
-    def find(ledger: Ledger) -> tuple[str, bool] | None:
+    def find(ledger: Ledger) -> tuple[str, type[Response | Steer | Inject]] | None:
         if key in ledger.steers:
-            return key, True
+            return key, Steer
         if key in ledger.requests:
-            return key, False
-        return next(((s.key, True) for s in ledger.steers.values() if s.steer_id == key), None)
+            return key, Response
+        if key in ledger.injects:
+            return key, Inject
+        return next(((s.key, Steer) for s in ledger.steers.values() if s.steer_id == key), None)
 
     found = session.read(find)
     if found is None:
         keys = undecided_keys(session)
         known = f" To decide: {', '.join(keys)}." if keys else " Nothing is to be decided."
         refuse(f"There is no message {key!r}.{did_you_mean(key, keys) or known}", key)
-    return Steer(session, found[0]) if found[1] else Response(session, found[0])
+    return found[1](session, found[0])
 
 
 def _again(parsed: Parsed, _: Spaces) -> Response | Steer:

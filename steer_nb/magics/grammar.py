@@ -194,7 +194,7 @@ COMMANDS: dict[str, Command] = {
         Command(
             "connect",
             "open the session; once more replaces the one of that name and closes its socket",
-            "steer_nb.connect(url=None, model=None, simulate=None, journal=None)",
+            "steer_nb.connect(url=None, model=None, simulate=None, multi_agent=False)",
             (
                 Argument(
                     "URL",
@@ -210,6 +210,9 @@ COMMANDS: dict[str, Command] = {
                 Option("--model", "default model of the lanes", "model", "M"),
                 Option("--journal", "folder of the journal (default .steer)", "directory", "DIR"),
                 Option("--no-journal", "keep nothing on disk"),
+                Option(
+                    "--multi-agent", "ask for the beta in which several agents write a response"
+                ),
                 Option("--name", "name of the session", "name", "N"),
             ),
             (("url", "simulate"), ("url", "speed"), ("url", "seed"), ("journal", "no_journal")),

@@ -16,6 +16,7 @@ Examples
 
 from __future__ import annotations
 
+from steer_nb.simulator.agents import SendMessage, Spawn, WaitAgents
 from steer_nb.simulator.calls import (
     AskApproval,
     CallApplyPatch,
@@ -71,10 +72,13 @@ __all__ = [
     "Say",
     "Scenario",
     "SearchTools",
+    "SendMessage",
     "Simulator",
+    "Spawn",
     "Step",
     "Think",
     "Turn",
+    "WaitAgents",
     "list_options",
     "list_scenarios",
     "load_scenario",

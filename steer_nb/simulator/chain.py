@@ -8,16 +8,20 @@ cache (each lane's latest response, 2.3), else the process-wide store of what wa
 from __future__ import annotations
 
 import asyncio
+import bisect
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
+
+from steer_nb.wire import several_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from steer_nb.simulator.connection import Connection
     from steer_nb.simulator.lane import Lane
+    from steer_nb.simulator.team import Team
 
 __all__ = ["Record", "Steer", "Store"]
 
@@ -51,6 +55,10 @@ class Record:
         Every client-owned call of the chain that has no result yet, by key.
     queued : list of Steer
         Accepted steers that no successor has taken.
+    injected : list of dict
+        Results that its agents got while it was written.
+    team : Team or None
+        Its agents, while several write it.
     """
 
     id: str
@@ -67,6 +75,8 @@ class Record:
     carried: dict[str, dict[str, Any]] = field(default_factory=dict)
     output: list[dict[str, Any]] = field(default_factory=list)
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    injected: list[dict[str, Any]] = field(default_factory=list)
+    team: Team | None = None
     status: str = "in_progress"
     completed_at: float | None = None
     error: dict[str, Any] | None = None
@@ -82,6 +92,8 @@ class Record:
     cached: bool = False
     context_tokens: int = 0
     heard: asyncio.Event = field(default_factory=asyncio.Event)
+    places: list[int] = field(default_factory=list)
+    n_begun: int = 0
     random: Random = field(init=False)
     padding: Random = field(init=False)
 
@@ -105,6 +117,22 @@ class Record:
         return self.settings.get("store") is not False
 
     @property
+    def multi_agent(self) -> bool:
+        """Whether several agents may write it."""
+        return several_agents(self.settings)
+
+    def begin_item(self) -> int:
+        """Take the next place in the output; items of several agents overlap."""
+        self.n_begun += 1
+        return self.n_begun - 1
+
+    def finish_item(self, index: int, item: dict[str, Any]) -> None:
+        """Put a finished item in its place."""
+        at = bisect.bisect(self.places, index)
+        self.places.insert(at, index)
+        self.output.insert(at, item)
+
+    @property
     def open_calls(self) -> dict[str, dict[str, Any]]:
         """Client-owned calls without a result: inherited ones, then its own."""
         return {**self.carried, **self.calls}
@@ -124,7 +152,9 @@ class Record:
 
     def history(self) -> list[dict[str, Any]]:
         """Items of the conversation before this response's own input, oldest first."""
-        return [item for one in self.ancestors() for item in (*one.given, *one.output)]
+        return [
+            item for one in self.ancestors() for item in (*one.given, *one.output, *one.injected)
+        ]
 
 
 class Store:

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from websockets.exceptions import ConnectionClosed
 
+from steer_nb.simulator.agents import ROOT
 from steer_nb.simulator.engine import Engine
+from steer_nb.simulator.handshake import betas
+from steer_nb.simulator.injecting import Injecting
 from steer_nb.simulator.lane import Create, Lane
 from steer_nb.simulator.refusals import Refusal, connection_limit, invalid, missing, stream_limit
 from steer_nb.simulator.requests import parse, read_stream_id
 from steer_nb.simulator.steering import Steering
+from steer_nb.wire import MULTI_AGENT_BETA
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Connection"]
 
 logger = logging.getLogger("steer_nb.simulator")
+
+_WITHOUT_AGENT = ("response.steer.", "response.inject.")
 
 HIGH_WATER = 256 * 1024
 """Characters that may wait to be written before scripts have to wait for a slow reader."""
@@ -49,7 +55,9 @@ class Connection:
         self.lanes: dict[str | None, Lane] = {}
         self.responses: dict[str, Record] = {}
         self.slots = asyncio.Semaphore(self.options.in_flight_limit)
+        self.multi_agent = MULTI_AGENT_BETA in betas(socket.request)
         self.steering = Steering(self)
+        self.injecting = Injecting(self)
         self.engine = Engine(self)
         self._socket = socket
         self._outbox: deque[str] = deque()
@@ -94,8 +102,15 @@ class Connection:
         for record in self.responses.values():
             if record.live and not self.goes_on(record):
                 record.status = "cancelled"
+            if record.team is not None:
+                record.team.look()  # nobody can inject any more
         for task in going:
             self.service.adopt(task)
+
+    @property
+    def lost(self) -> bool:
+        """Whether nobody is there any more."""
+        return self._lost
 
     def goes_on(self, record: Record) -> bool:
         """Whether a response is written to its end although its connection is gone."""
@@ -151,6 +166,8 @@ class Connection:
         record.sequence += 1
         if record.lane.stream_id is not None:
             event["stream_id"] = record.lane.stream_id
+        if record.multi_agent and not type.startswith(_WITHOUT_AGENT):
+            event["agent"] = {"agent_name": ROOT}
         self.write(event | fields)
 
     async def room(self) -> None:
@@ -187,10 +204,14 @@ class Connection:
                 self._create(body, stream_id)
             elif kind == "response.steer":
                 self.steering.receive(body)
+            elif kind == "response.inject" and self.multi_agent:
+                self.injecting.receive(body)
             elif not isinstance(kind, str):
                 raise missing(param="type")
             else:
                 known = "'response.create' and 'response.steer'"
+                if self.multi_agent:
+                    known = "'response.create', 'response.steer' and 'response.inject'"
                 msg = f"Invalid value: {kind!r}. Supported event types are {known}."
                 raise invalid(param="type", message=msg)
         except Refusal as refusal:

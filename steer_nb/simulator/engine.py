@@ -14,6 +14,7 @@ from steer_nb.simulator.lane import Create
 from steer_nb.simulator.refusals import Refusal
 from steer_nb.simulator.requests import check_create, to_items
 from steer_nb.simulator.required import calls_in
+from steer_nb.simulator.team import Team
 from steer_nb.simulator.turn import Turn
 
 if TYPE_CHECKING:
@@ -49,10 +50,11 @@ class Engine:
 
     async def _create(self, lane: Lane, job: Create) -> None:
         try:
-            check_create(job.body, self._options)
+            check_create(job.body, self._options, multi_agent=self._connection.multi_agent)
             items = to_items(job.body.get("input"))
             record = record_of_create(lane, job.body, items)
-            script, first = self._open(record, items)
+            turn = Turn(record, items)
+            script, first = self._open(record, turn)
         except Refusal as refusal:
             self._refuse(lane, job, refusal)
             return
@@ -60,7 +62,7 @@ class Engine:
         if record.origin == "warmup":
             self._warm_up(record)
         else:
-            await self._play(record, script, first)
+            await self._play(record, turn, script, first)
         self._account.update(job.entry, state=record.status)
 
     def _refuse(self, lane: Lane, job: Create, refusal: Refusal) -> None:
@@ -86,23 +88,22 @@ class Engine:
 
     async def _succeed(self, parent: Record) -> None:
         record = record_of_successor(parent)
+        turn = Turn(record, [])
         try:
-            script, first = self._open(record, [])
+            script, first = self._open(record, turn)
         except Refusal as refusal:
             self._connection.steering.fail(parent, refusal.message)
             return
-        await self._play(record, script, first)
+        await self._play(record, turn, script, first)
 
     # Every response
 
-    def _open(
-        self, record: Record, items: list[dict[str, Any]]
-    ) -> tuple[Iterator[Step], Step | Exception | None]:
+    def _open(self, record: Record, turn: Turn) -> tuple[Iterator[Step], Step | Exception | None]:
         """Start the script, which may still refuse the request."""
         if record.origin == "warmup":
             return iter(()), None
-        script = self._connection.service.scenario(Turn(record, items))
-        first = _next(script)
+        script = self._connection.service.scenario(turn)
+        first = steps.next_of(script)
         if isinstance(first, steps.Reject):
             raise Refusal(
                 first.message,
@@ -143,33 +144,36 @@ class Engine:
     def _warm_up(self, record: Record) -> None:
         """`generate: false`: created and completed, no output (2.2)."""
         self._begin(record)
-        self._finish(record, "completed")
+        self.finish(record, "completed")
 
     async def _play(
-        self, record: Record, script: Iterator[Step], step: Step | Exception | None
+        self, record: Record, turn: Turn, script: Iterator[Step], step: Step | Exception | None
     ) -> None:
         connection = self._connection
         pace = connection.service.pace()
         self._begin(record)
         connection.emit(record, "response.in_progress", response=response_object(record))
+        if record.multi_agent:
+            await Team(self, record, connection.service.scenario).play(turn, script, step)
+            return
         while step is not None:
             await pace.breathe()
             if isinstance(step, steps.Item):
                 if record.queued and self._may_cut(record):
                     break
-                await self._item(record, step, pace)
+                await self.item(record, step, pace)
             elif isinstance(step, Exception):
                 logger.warning("scenario failed", exc_info=step)
                 msg = f"The scenario failed: {type(step).__name__}: {step}"
-                self._finish(record, "failed", error=_error("server_error", msg))
+                self.finish(record, "failed", error=_error("server_error", msg))
                 return
-            elif await self._control(record, step, pace):
+            elif await self.control(record, step, pace):
                 return
-            step = _next(script)
+            step = steps.next_of(script)
         if step is None or record.calls:
-            self._finish(record, "completed")
+            self.finish(record, "completed")
         else:
-            self._finish(record, "incomplete", reason="steered")
+            self.finish(record, "incomplete", reason="steered")
 
     def _may_cut(self, record: Record) -> bool:
         # A model that has begun finishes its item (5.4, rule 3), so there is always one. Calls of
@@ -179,11 +183,16 @@ class Engine:
             return False
         return not record.calls or self._options.cut_between_calls
 
-    async def _item(self, record: Record, step: steps.Item, pace: Pace) -> None:
+    async def item(
+        self, record: Record, step: steps.Item, pace: Pace, agent: str | None = None
+    ) -> dict[str, Any]:
+        """Write an output item, of one agent where there are several, and give it, finished."""
+        owner: dict[str, Any] = {} if agent is None else {"agent": {"agent_name": agent}}
+        index = record.begin_item()
         place = steps.Place(
             ids=self._connection.ids,
             response_id=record.id,
-            output_index=len(record.output),
+            output_index=index,
             random=record.random,
             include=frozenset(record.settings.get("include") or ()),
             most_deltas=self._options.most_deltas,
@@ -198,13 +207,17 @@ class Engine:
                 break
             if padded and isinstance(event.get("delta"), str):
                 event["obfuscation"] = _padding(record)
-            self._connection.emit(record, **event)
+            if "item" in event:
+                event["item"] = {**event["item"], **owner}
+            self._connection.emit(record, **event, **owner)
             await pace.wait(seconds)
             await self._connection.room()
-        record.output.append(item)
+        item = {**item, **owner}
+        record.finish_item(index, item)
         record.calls |= calls_in([item])
+        return item
 
-    async def _control(self, record: Record, step: Step, pace: Pace) -> bool:
+    async def control(self, record: Record, step: Step, pace: Pace) -> bool:
         """Do what a step without an item says; True when it ended the response."""
         connection = self._connection
         match step:
@@ -220,10 +233,10 @@ class Engine:
             case steps.FailSuccessor(message):
                 record.fail_successor = message
             case steps.Fail(code, message):
-                self._finish(record, "failed", error=_error(code, message))
+                self.finish(record, "failed", error=_error(code, message))
                 return True
             case steps.Incomplete(reason):
-                self._finish(record, "incomplete", reason=reason)
+                self.finish(record, "incomplete", reason=reason)
                 return True
             case steps.ErrorEvent(code, message, status, kind):
                 record.status = "failed"
@@ -237,11 +250,11 @@ class Engine:
                 return not connection.goes_on(record)
             case _:
                 msg = f"a scenario cannot yield {step!r} here"
-                self._finish(record, "failed", error=_error("server_error", msg))
+                self.finish(record, "failed", error=_error("server_error", msg))
                 return True
         return False
 
-    def _finish(
+    def finish(
         self,
         record: Record,
         status: str,
@@ -266,6 +279,7 @@ class Engine:
         if self._options.done_event:
             connection.emit(record, "response.done", response=final)
         self._note_end(record, status, reason)
+        connection.injecting.settle(record)
         connection.steering.settle(record)
 
     def _note_end(self, record: Record, status: str, reason: str | None) -> None:
@@ -277,16 +291,6 @@ class Engine:
             status=status,
             reason=reason,
         )
-
-
-def _next(script: Iterator[Step]) -> Step | Exception | None:
-    """Give the next step, None at the end, or the script's own exception."""
-    try:
-        return next(script)
-    except StopIteration:
-        return None
-    except Exception as error:  # noqa: BLE001 - whatever a script raises fails its response
-        return error
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def usage_of(record: Record) -> dict[str, Any]:
     Also notes on the record how long the conversation now is, which its children read.
     """
     before = 0 if record.parent is None else record.parent.context_tokens
-    given = sum(map(count_tokens, record.given))
+    given = sum(map(count_tokens, (*record.given, *record.injected)))
     written = sum(count_tokens(_written(item)) for item in record.output)
     thought = sum(
         count_tokens(_written(item)) for item in record.output if item["type"] == "reasoning"

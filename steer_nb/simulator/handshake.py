@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.service import Service
 
-__all__ = ["PATH", "Door", "check", "process"]
+__all__ = ["PATH", "Door", "betas", "check", "process"]
 
 _LONGEST_LINE = 8192
 
@@ -75,6 +75,12 @@ def process(service: Service, api_key: str | None) -> Any:
         return check(request, service, api_key)
 
     return process_request
+
+
+def betas(request: Request | None) -> frozenset[str]:
+    """Say which betas a connection asks for: in its first ``OpenAI-Beta`` header, by commas."""
+    given = [] if request is None else request.headers.get_all("OpenAI-Beta")
+    return frozenset(word.strip() for word in (given[0] if given else "").split(","))
 
 
 class Door(ServerConnection):

@@ -104,6 +104,19 @@ class Options:
         False, "End a steered response right after its first client-owned call, not after its last."
     )
 
+    # Several agents (7)
+    agents_waiting: Literal["hold", "complete"] = _option(
+        "hold",
+        "A response whose agents all wait for the client: stays open for injects, or completes.",
+        "7",
+    )
+    inject_acknowledge: Literal["at_once", "after_terminal"] = _option(
+        "at_once", "When response.inject.created is written, relative to the response's end.", "7"
+    )
+    malformed_inject_close: int | None = _option(
+        None, "Close code after the error event of a malformed inject; None leaves it open.", "7"
+    )
+
     # Time
     most_deltas: int = _option(
         0, "Deltas that one text comes in at most; 0: one for each word, as a model writes."

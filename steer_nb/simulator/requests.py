@@ -16,6 +16,7 @@ from steer_nb.simulator.refusals import (
     missing,
     unknown_parameter,
 )
+from steer_nb.wire import MULTI_AGENT_BETA
 from steer_nb.wire.lanes import STREAM_ID_PATTERN
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ CREATE_FIELDS: Mapping[str, tuple[str, ...]] = {
     "metadata": (_OBJECT,),
     "model": (_STRING,),
     "moderation": (_OBJECT,),
+    "multi_agent": (_OBJECT,),
     "parallel_tool_calls": (_BOOLEAN,),
     "previous_response_id": (_STRING,),
     "prompt": (_OBJECT,),
@@ -145,8 +147,10 @@ def read_stream_id(body: dict[str, Any]) -> str | None:
     return name
 
 
-def check_create(body: dict[str, Any], options: Options) -> None:
+def check_create(body: dict[str, Any], options: Options, *, multi_agent: bool = False) -> None:
     """Check a create's own fields, without looking at what it continues.
+
+    `multi_agent` says whether its connection asked for that beta.
 
     Raises
     ------
@@ -181,6 +185,33 @@ def check_create(body: dict[str, Any], options: Options) -> None:
         msg = "One of 'input', 'previous_response_id', 'prompt' or 'conversation' must be provided."
         raise Refusal(msg, code="missing_required_parameter", param="input")
     _check_tools(body.get("tools"))
+    if body.get("multi_agent") is not None:
+        _check_agents(body, multi_agent=multi_agent)
+
+
+def _check_agents(body: dict[str, Any], *, multi_agent: bool) -> None:
+    asked = body["multi_agent"]
+    if not isinstance(asked.get("enabled"), bool):
+        raise missing(param="multi_agent.enabled")
+    most = asked.get("max_concurrent_subagents")
+    if most is not None and (_kind_of(most) != _INTEGER or most < 1):
+        where = "multi_agent.max_concurrent_subagents"
+        raise invalid(param=where, message=f"Invalid value for '{where}': a positive integer.")
+    for name in asked:
+        if name not in ("enabled", "max_concurrent_subagents"):
+            raise unknown_parameter(param=f"multi_agent.{name}")
+    if not asked["enabled"]:
+        return
+    if not multi_agent:
+        msg = f"The 'multi_agent' parameter needs the header 'OpenAI-Beta: {MULTI_AGENT_BETA}'."
+        raise Refusal(msg, code="unsupported_parameter", param="multi_agent")
+    reasoning = body.get("reasoning") or {}
+    unsupported = {"max_tool_calls": body.get("max_tool_calls")}
+    unsupported["reasoning.summary"] = reasoning.get("summary") or reasoning.get("generate_summary")
+    for name, value in unsupported.items():
+        if value is not None:
+            msg = f"The '{name}' parameter is not supported with multi-agent."
+            raise Refusal(msg, code="unsupported_parameter", param=name)
 
 
 def _check_tools(tools: list[Any] | None) -> None:

@@ -113,6 +113,7 @@ class Steering:
             not str(settings["model"]).startswith(options.steerable_models)
             or settings.get("conversation") is not None
             or settings.get("context_management")
+            or record.multi_agent
         ):
             raise _refused(code="steering_not_supported")
         if not record.live and not record.successor_due:

@@ -45,6 +45,7 @@ __all__ = [
     "Step",
     "Think",
     "chunks",
+    "next_of",
 ]
 
 WORD_S = 0.032
@@ -341,3 +342,13 @@ class Disconnect(Control):
 
     code: int = 1011
     reason: str = "simulated"
+
+
+def next_of(script: Iterator[Step]) -> Step | Exception | None:
+    """Give the next step, None at the end, or the script's own exception."""
+    try:
+        return next(script)
+    except StopIteration:
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever a script raises fails its response
+        return error

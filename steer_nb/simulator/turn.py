@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.simulator.agents import ROOT
 from steer_nb.simulator.requests import content_text, texts_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ class Turn:
         The request's fields: `model`, `instructions`, `tools` …
     random : random.Random
         Depends on the seed and this response only.
+    agent : str or None
+        Which agent of a multi-agent response this is; None where there is one only.
+    reports : dict of str to str
+        What the agents that this one spawned said last, by name, once they have finished.
     """
 
     def __init__(self, record: Record, given: list[dict[str, Any]]) -> None:
@@ -75,10 +80,18 @@ class Turn:
         self.response_id = record.id
         self.lane = record.lane.stream_id
         self.origin = record.origin
+        self.agent: str | None = ROOT if record.multi_agent else None
+        self.task: str | None = None
+        self.reports: dict[str, str] = {}
 
     @property
     def prompt(self) -> str:
-        """The newest words of the user that are no steer, from earlier turns if need be."""
+        """The newest words of the user that are no steer, from earlier turns if need be.
+
+        For a subagent: what it was told to do.
+        """
+        if self.task is not None:
+            return self.task
         texts = self.input_texts or self.asked
         return texts[-1] if texts else ""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "agent_of",
     "answer_box",
     "call_body",
     "call_head",
@@ -45,6 +46,7 @@ _KINDS: Final = {
     "file_search_call": "file search",
     "code_interpreter_call": "code interpreter",
     "image_generation_call": "image generation",
+    "multi_agent_call": "agents",
 }
 
 
@@ -61,7 +63,15 @@ def call_title(call: Mapping[str, Any]) -> str:
     kind = first_text([call.get("type")])
     if kind.endswith("_output"):  # all that is known is the stub of what should answer it
         kind = kind.removesuffix("_output").removesuffix("_call").replace("_", " ")
-    return clip(first_text([call.get("name")]) or _KINDS.get(kind, kind) or "call", 120)
+    named = first_text([call.get("name")])
+    if kind == "multi_agent_call":
+        named = first_text([call.get("action")]).replace("_", " ")
+    return clip(named or _KINDS.get(kind, kind) or "call", 120)
+
+
+def agent_of(item: Mapping[str, Any]) -> str:
+    """Which agent of a multi-agent response an item comes from; empty where it names none."""
+    return clip(first_text([_map(item.get("agent")).get("agent_name")]), 80)
 
 
 def call_hint(call: Mapping[str, Any], key: str = "") -> str:
@@ -71,6 +81,8 @@ def call_hint(call: Mapping[str, Any], key: str = "") -> str:
     parts = [word if word != call_title(call) else ""]
     if kind == "shell_call":
         parts = [count(_commands(call), "command")]
+    if agent := agent_of(call):
+        parts.append(agent)
     if server := first_text([call.get("server_label")]):
         parts.append(f"server {clip(server, 80)}")
     if call.get("async") is True:
@@ -257,7 +269,7 @@ def _content(output: object) -> str:
     for part in _list(output):
         about = _map(part)
         kind = first_text([about.get("type")])
-        if kind == "input_text":
+        if kind in ("input_text", "output_text"):
             lines.append(first_text([about.get("text")]))
         elif kind == "input_image":
             lines.append(f"[{picture(first_text([about.get('image_url'), about.get('file_id')]))}]")

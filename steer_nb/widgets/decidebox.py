@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
-from steer_nb.client import Response, Steer
+from steer_nb.client import Inject, Response, Steer
 from steer_nb.errors import SteerError
 from steer_nb.widgets.controls import box, button, line, static
 from steer_nb.widgets.decisions import ASK_SAYS
@@ -33,10 +33,10 @@ __all__ = ["DecideBox", "handle_of", "sent_words"]
 _SOON_S = 0.05
 
 
-def handle_of(lane: Lane, message: Undecided) -> Steer | Response:
+def handle_of(lane: Lane, message: Undecided) -> Steer | Response | Inject:
     """Give the handle of a message that is to be decided on."""
-    kind = Steer if message.what == "steer" else Response
-    return kind(lane.session, message.key)
+    kinds: dict[str, type[Steer | Response | Inject]] = {"steer": Steer, "inject": Inject}
+    return kinds.get(message.what, Response)(lane.session, message.key)
 
 
 def sent_words(sent: Steer | Response) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from steer_nb.ledger import checking, recovery
-from steer_nb.ledger.state import SteerState
+from steer_nb.ledger.state import InjectState, SteerState
 from steer_nb.widgets.text import clip, esc, esc_strict, plain, seconds, shortened
 from steer_nb.widgets.words import (
     Chip,
@@ -59,7 +59,7 @@ class Undecided:
     key : str
         Its local key, such as ``steer-2``.
     what : str
-        ``steer``, ``request`` or ``continuation``.
+        ``steer``, ``request``, ``continuation`` or ``inject``.
     text : str
         What was said in it, whole.
     why : str
@@ -156,17 +156,21 @@ def to_decide(ledger: Ledger, lane: LaneState) -> Decisions:
     return Decisions(lane.name, truth, choices, messages, _returned(lane), ask)
 
 
-def _message(thing: SteerState | RequestState) -> Undecided:
+def _message(thing: SteerState | RequestState | InjectState) -> Undecided:
+    if isinstance(thing, InjectState):
+        return Undecided(thing.key, "inject", f"[{_answers(thing.answers)}]", "outcome unknown")
     if isinstance(thing, SteerState):
         looked = "" if thing.looked_in is None else f"; {thing.looked_in} does not prove it"
         return Undecided(thing.key, "steer", input_text(thing.input), f"outcome unknown{looked}")
     text = input_text(thing.own_input)
     if thing.answers:
-        count = len(thing.answers)
-        answers = f"{count} answer" if count == 1 else f"{count} answers"
-        text = f"[{answers}] {text}".rstrip()
+        text = f"[{_answers(thing.answers)}] {text}".rstrip()
     what = "continuation" if thing.answers else "request"
     return Undecided(thing.key, what, text, "outcome unknown")
+
+
+def _answers(items: tuple[object, ...]) -> str:
+    return "1 answer" if len(items) == 1 else f"{len(items)} answers"
 
 
 def _failed(steer: SteerState, *, fresh: bool) -> Undecided:

@@ -139,7 +139,7 @@ def lane_card(ledger: Ledger, lane: LaneState, now: float, *, cap: int = CAP) ->
 
 def need(lane: LaneState) -> str:
     """What a lane waits for, and what to type; empty where it waits for nothing."""
-    parent = rules.parent_waiting(lane)
+    parent = rules.answerable(lane)
     if parent is None or gone(lane):
         return ""
     asked = [stub for stub in parent.waiting_for if not stub.optional]
@@ -203,7 +203,7 @@ def lane_plain(ledger: Ledger, lane: LaneState, now: float) -> str:
         lines.append("… what came before this is not shown here")
     if text:
         lines.append(plain(text))
-    if rules.parent_waiting(lane) is not None and not gone(lane):
+    if rules.answerable(lane) is not None and not gone(lane):
         lines.append("%steer pending shows what it waits for")
     lines += [line for line in [line_plain(ledger)] if line]
     lines += decisions_plain(to_decide(ledger, lane))

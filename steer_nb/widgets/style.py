@@ -48,6 +48,7 @@ background:var(--snb-bg2);border-bottom:1px solid var(--snb-line)}}
 .steer-nb .snb-soft{{color:var(--snb-soft)}}
 .steer-nb .snb-note{{color:var(--snb-soft);font-size:12px}}
 .steer-nb .snb-call+.snb-note{{margin-top:-4px}}
+.steer-nb .snb-agent{{color:var(--snb-soft);font-size:12px;font-weight:600;margin-bottom:2px}}
 .steer-nb .snb-run{{color:var(--snb-run)}}.steer-nb .snb-wait{{color:var(--snb-wait)}}
 .steer-nb .snb-fail{{color:var(--snb-fail)}}.steer-nb .snb-idle{{color:var(--snb-soft)}}
 .steer-nb .snb-meta{{margin-left:auto;color:var(--snb-soft);font-size:12px;

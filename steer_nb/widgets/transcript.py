@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger.state import RequestState
-from steer_nb.widgets.calls import answer_box, call_body, call_head
+from steer_nb.widgets.calls import agent_of, answer_box, call_body, call_head
 from steer_nb.widgets.steers import decided, steer_line
 from steer_nb.widgets.text import (
     clip,
@@ -155,6 +155,7 @@ def response_blocks(
             hidden += sum(part_tail(item, channel, 0)[1] for channel in _TEXT_CHANNELS)
             continue
         html, dropped = _item(response, item, now, left)
+        html = _by_agent(item, html)
         hidden += dropped
         left -= len(html)
         if html:
@@ -181,6 +182,23 @@ def _ending(response: ResponseState) -> str:
     return ""
 
 
+def _by_agent(item: ItemState, html: str) -> str:
+    """Put the agent's name above what it wrote; a call has it in its own head."""
+    name = item.agent_name
+    if not html or name is None or (item.type.endswith("_call") and agent_of(item.data)):
+        return html
+    return f'<p class="snb-agent"><bdi>{esc_strict(clip(name, 120))}</bdi></p>{html}'
+
+
+def _between_agents(item: ItemState) -> tuple[str, int]:
+    """What one agent says to another: to whom, and the words, if they can be read at all."""
+    to = esc_strict(clip(first_text([item.data.get("recipient")]) or "another agent", 120))
+    text, hidden = part_tail(item, "message", _SUMMARY_CAP)
+    said = f"<div>{paragraphs(text)}</div>" if text else ""
+    sealed = "" if text else ", encrypted"
+    return f'<p class="snb-note">message to <bdi>{to}</bdi>{sealed}</p>{said}', hidden
+
+
 def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tuple[str, int]:
     kind = item.type or (
         "message" if any(key[0] in ("text", "transcript") for key in item.parts) else ""
@@ -189,6 +207,8 @@ def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tup
         return _message(item, cap)
     if kind == "reasoning":
         return _reasoning(response, item, now)
+    if kind == "agent_message":
+        return _between_agents(item)
     if kind.endswith("_output") or kind == "mcp_approval_response":
         return answer_box(item.data), 0
     call = item.data or {"type": kind}
@@ -225,12 +245,13 @@ def _answer_note(asked: RequiredInputState | None, too_late: bool) -> str:
         "open": "optional, not answered" if asked.optional else "waits for your answer",
         "filled": "answered, not sent" if too_late else "answered, not sent yet",
         "sent": "answer sent",
+        "confirmed": "answer injected" if asked.injected else "",
         "stale": "not answered; the conversation went on",
         "cancelled": "no longer asked for",
     }
     if too_late and not asked.optional:
         words["open"] = "not answered"
-    if asked.state in words:
+    if words.get(asked.state):
         parts.append(words[asked.state])
     css = "snb-wait" if words.get(asked.state) == "waits for your answer" else "snb-soft"
     text = " · ".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.ledger import rules
+from steer_nb.ledger import InjectState, RequestState, SteerState, rules
 from steer_nb.widgets.calls import picture
 from steer_nb.widgets.text import NONE, clip, clock, count, first_text, grouped, plain, tail
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
         ConnectionState,
         ItemState,
         LaneState,
-        RequestState,
         ResponseState,
-        SteerState,
     )
     from steer_nb.trace.entries import Entry
 
@@ -81,7 +79,7 @@ def elapsed(start: Entry | None, end: Entry | None, now: float | None = None) ->
 
 def required_open(lane: LaneState) -> int:
     """How many answers a person still owes before the lane can go on, the sent ones aside."""
-    parent = rules.parent_waiting(lane)
+    parent = rules.answerable(lane)
     return 0 if parent is None else open_count(parent)
 
 
@@ -92,7 +90,8 @@ def open_count(parent: ResponseState) -> int:
 
 def working(lane: LaneState) -> bool:
     """Whether something goes on by itself: the clock runs, the progress sign moves."""
-    return rules.lane_word(lane) in ("running", "queued")
+    # While an agent waits for a person, the others go on.
+    return lane.current is not None or rules.lane_word(lane) in ("running", "queued")
 
 
 def gone(lane: LaneState) -> bool:
@@ -165,18 +164,17 @@ def _doing(response: ResponseState | None) -> str:
     return f"calls {clip(plain(item.name or item.type.replace('_', ' ')), 40)}"
 
 
-def undecided(lane: LaneState) -> list[SteerState | RequestState]:
+def undecided(lane: LaneState) -> list[SteerState | RequestState | InjectState]:
     """Messages whose outcome is unknown, and of which nobody said yet what becomes of them."""
     steers = [s for response in lane.responses for s in response.steers if s.undecided]
-    return [*steers, *(request for request in lane.requests if request.undecided)]
+    injects = [i for response in lane.responses for i in response.injects if i.undecided]
+    return [*steers, *(request for request in lane.requests if request.undecided), *injects]
 
 
-def _counted(things: list[SteerState | RequestState]) -> str:
-    steers = sum(hasattr(thing, "steer_id") for thing in things)
-    what = [count(steers, "steer")] if steers else []
-    if len(things) > steers:
-        what.append(count(len(things) - steers, "request"))
-    return " and ".join(what)
+def _counted(things: list[SteerState | RequestState | InjectState]) -> str:
+    kinds = {SteerState: "steer", RequestState: "request", InjectState: "inject"}
+    numbers = {word: sum(isinstance(one, kind) for one in things) for kind, word in kinds.items()}
+    return " and ".join(count(number, word) for word, number in numbers.items() if number)
 
 
 def lane_model(lane: LaneState) -> str:
@@ -223,6 +221,8 @@ def lane_since(ledger: Ledger, lane: LaneState) -> float | None:
         return moment(turn_start(lane.current))
     if word == "queued" and lane.queue:
         return moment(lane.queue[0].sent)
+    if word == "waiting_input" and lane.current is not None:
+        return moment(lane.current.waiting_for[0].first_seen)
     if lane.tip is not None:
         return moment(lane.tip.ended or lane.tip.last or lane.tip.started)
     return moment(lane.last or lane.opened)

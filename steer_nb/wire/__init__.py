@@ -9,10 +9,26 @@ from steer_nb.wire.error_fields import ErrorFields, read_error
 from steer_nb.wire.event import PROBLEMS, Event
 from steer_nb.wire.events import decode
 from steer_nb.wire.filling import fill_stub
+from steer_nb.wire.inject_events import (
+    InjectFailure,
+    ResponseInjectCreatedEvent,
+    ResponseInjectFailedEvent,
+)
 from steer_nb.wire.jsonio import check_value, encode
 from steer_nb.wire.lanes import check_stream_id
-from steer_nb.wire.limits import CONNECTION_SECONDS, MAX_IN_FLIGHT, MAX_STREAM_IDS
-from steer_nb.wire.requests import CREATE_FIELDS, response_create, response_steer
+from steer_nb.wire.limits import (
+    CONNECTION_SECONDS,
+    MAX_IN_FLIGHT,
+    MAX_STREAM_IDS,
+    MULTI_AGENT_BETA,
+)
+from steer_nb.wire.requests import (
+    CREATE_FIELDS,
+    response_create,
+    response_inject,
+    response_steer,
+    several_agents,
+)
 from steer_nb.wire.sizes import largest_parts
 from steer_nb.wire.steer_events import (
     ResponseSteerAcceptedEvent,
@@ -32,6 +48,7 @@ __all__ = [
     "FAMILY",
     "MAX_IN_FLIGHT",
     "MAX_STREAM_IDS",
+    "MULTI_AGENT_BETA",
     "PROBLEMS",
     "SERVER_EVENT_TYPES",
     "STUB_KINDS",
@@ -40,6 +57,9 @@ __all__ = [
     "ErrorFields",
     "Event",
     "Field",
+    "InjectFailure",
+    "ResponseInjectCreatedEvent",
+    "ResponseInjectFailedEvent",
     "ResponseSteerAcceptedEvent",
     "ResponseSteerFailedEvent",
     "ResponseSteerPendingEvent",
@@ -57,7 +77,9 @@ __all__ = [
     "largest_parts",
     "read_error",
     "response_create",
+    "response_inject",
     "response_steer",
+    "several_agents",
     "stub_for",
     "stub_key",
 ]

@@ -131,6 +131,12 @@ def _approval(call: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _arguments(call.get("arguments"))
 
 
+def _multi_agent(call: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if isinstance(call.get("action"), str):
+        yield "action", call["action"].replace("_", " ")
+    yield from _arguments(call.get("arguments"))
+
+
 def _rest(call: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in call.items():
         if name == "arguments":
@@ -148,6 +154,7 @@ _DESCRIBERS: dict[str, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = 
     "apply_patch_call": _apply_patch,
     "tool_search_call": _function,
     "mcp_approval_request": _approval,
+    "multi_agent_call": _multi_agent,
 }
 
 

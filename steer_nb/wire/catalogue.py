@@ -1,8 +1,8 @@
 """Every server event of the Responses WebSocket, and the family each belongs to.
 
-Source: chapter 4.2 of the protocol notes and the `ResponsesServerEvent` union of the official SDK
-(a test compares the two). Types that real servers send although no schema has them keep a family
-here but are not `known`.
+Source: chapter 4.2 of the protocol notes and the unions of the official SDK, `ResponsesServerEvent`
+and that of the multi-agent beta, `BetaResponsesServerEvent` (a test compares them). Types that real
+servers send although no schema has them keep a family here but are not `known`.
 """
 
 from __future__ import annotations
@@ -111,24 +111,26 @@ def _family_table() -> dict[str, str]:
         "annotation": ("response.output_text.annotation.added",),
         "steer": ("response.steer.accepted", "response.steer.pending", "response.steer.failed"),
         "error": ("error",),
-        "control": ("response.compaction.compacting",),
+        "control": (
+            "response.compaction.compacting",
+            "response.inject.created",
+            "response.inject.failed",
+        ),
     }
     return {kind: family for family, kinds in groups.items() for kind in kinds}
 
 
 FAMILY: Final[Mapping[str, str]] = MappingProxyType(_family_table())
-"""Family of each event type of the official union."""
+"""Family of each event type of the official unions."""
 
 SERVER_EVENT_TYPES: Final = frozenset(FAMILY)
-"""Every event type of the official union."""
+"""Every event type of the official unions."""
 
 EXTRA_FAMILY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "response.done": "lifecycle",
         "response.apply_patch_call_operation_diff.delta": "tool_args",
         "response.apply_patch_call_operation_diff.done": "tool_args",
-        "response.inject.created": "control",
-        "response.inject.failed": "control",
         "response.metadata": "control",
         "responsesapi.websocket_timing": "control",
         "codex.rate_limits": "control",

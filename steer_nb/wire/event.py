@@ -36,6 +36,10 @@ PROBLEMS: Final = (
 """Words for `Event.problem`. The first three leave no payload; with the others it is whole."""
 
 
+class _Agent(msgspec.Struct, frozen=True, gc=False):
+    agent_name: str
+
+
 class Event(msgspec.Struct, kw_only=True, gc=False, eq=False):
     """One event from the server. Made by `decode`, which never raises; not to be changed.
 
@@ -52,6 +56,8 @@ partial_image_index : int or None
         The lane; None is the default lane.
     item_id, response_id : str or None
         Ids that the event itself carries. Most events name no response.
+    agent_name : str or None
+        Which agent of a multi-agent response it comes from, such as ``/root/researcher``.
     delta : str, dict or None
         The new piece of text; a dict for ``response.shell_call_output_content.delta``.
     response, item, part, error, steer : msgspec.Raw
@@ -86,6 +92,7 @@ partial_image_index : int or None
     part: Part = NO_PART
     error: Part = NO_PART
     steer: Part = NO_PART
+    agent: _Agent | None = None
     # `decode` overwrites this one always, so a server's key of that name goes nowhere.
     raw: str = msgspec.field(default="", name="(raw)")
     note: Note = msgspec.field(default=None, name="(note)")
@@ -115,8 +122,13 @@ partial_image_index : int or None
         return "" if self.note is None else self.note[1]
 
     @property
+    def agent_name(self) -> str | None:
+        """Which agent of a multi-agent response it comes from; None where it names none."""
+        return None if self.agent is None else self.agent.agent_name
+
+    @property
     def known(self) -> bool:
-        """Whether the type is in the official union."""
+        """Whether the type is in the official union, or in that of the multi-agent beta."""
         return self.type in SERVER_EVENT_TYPES
 
     @property

@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from steer_nb.wire import jsonio
-from steer_nb.wire.event import _PARTS, Event, part_of
+from steer_nb.wire.event import _PARTS, Event, _Agent, part_of
+from steer_nb.wire.inject_events import INJECT_EVENTS, inject_event
 from steer_nb.wire.steer_events import STEER_EVENTS, steer_event
 
 __all__ = ["decode"]
@@ -27,7 +28,8 @@ def decode(raw: str | bytes) -> Event:
     -------
     Event
         Unknown types and fields are kept. What is odd is said by `Event.problem`: invalid JSON
-        gives ``"bad_json"`` and the type ``""``. The three steer events come as their own classes.
+        gives ``"bad_json"`` and the type ``""``. The events that tell what became of a steer or an
+        inject come as their own classes.
 
     Examples
     --------
@@ -50,6 +52,8 @@ def decode(raw: str | bytes) -> Event:
     event.raw = raw
     if event.type in STEER_EVENTS:
         return steer_event(event, event.payload)
+    if event.type in INJECT_EVENTS:
+        return inject_event(event, event.payload)
     return event
 
 
@@ -97,12 +101,19 @@ def _decode_odd(raw: str) -> Event:
         elif found is not None:
             odd.append(name)
     fields["delta"] = value.get("delta")
+    agent = value.get("agent")
+    if isinstance(agent, dict) and isinstance(agent.get("agent_name"), str):
+        fields["agent"] = _Agent(agent["agent_name"])
+    elif agent is not None:
+        odd.append("agent")
     for name in _PARTS & value.keys():
         fields[name] = part_of(value[name])
     if odd and note is None:
         note = ("odd_field", f"not as documented: {', '.join(odd)}")
     event = Event(**fields, raw=raw, note=note)
-    return steer_event(event, value) if event.type in STEER_EVENTS else event
+    if event.type in STEER_EVENTS:
+        return steer_event(event, value)
+    return inject_event(event, value) if event.type in INJECT_EVENTS else event
 
 
 def _kind(value: object) -> str:

@@ -11,6 +11,7 @@ __all__ = [
     "IMAGE_URL_LIMIT",
     "MAX_IN_FLIGHT",
     "MAX_STREAM_IDS",
+    "MULTI_AGENT_BETA",
     "NAMESPACE_LIMIT",
     "NAME_LIMIT",
     "STREAM_ID_LIMIT",
@@ -33,3 +34,5 @@ MAX_IN_FLIGHT: Final = 16
 """Responses in flight on a connection. More are no error: they wait in the service's queue."""
 CONNECTION_SECONDS: Final = 3600
 """Age at which the service ends a connection."""
+MULTI_AGENT_BETA: Final = "responses_multi_agent=v1"
+"""What the header ``OpenAI-Beta`` says on a connection for multi-agent responses (chapter 7)."""

@@ -1,4 +1,4 @@
-"""Build requests: ``response.create`` (chapter 2) and ``response.steer`` (5.2)."""
+"""Build requests: ``response.create`` (chapter 2), ``.steer`` (5.2) and ``.inject`` (7)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from steer_nb.wire import checks
 from steer_nb.wire.content import check_parts
 from steer_nb.wire.jsonio import joined, plain, shown
 from steer_nb.wire.lanes import check_stream_id
+from steer_nb.wire.stub_kinds import STUB_KINDS
+from steer_nb.wire.stubs import stub_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["CREATE_FIELDS", "response_create", "response_steer"]
+__all__ = [
+    "CREATE_FIELDS",
+    "response_create",
+    "response_inject",
+    "response_steer",
+    "several_agents",
+]
 
 _Shape = Literal[
     "text",
@@ -27,6 +35,7 @@ _Shape = Literal[
     "text_or_object",
     "input",
     "metadata",
+    "multi_agent",
 ]
 
 CREATE_FIELDS: Final[Mapping[str, _Shape]] = MappingProxyType(
@@ -45,6 +54,7 @@ CREATE_FIELDS: Final[Mapping[str, _Shape]] = MappingProxyType(
         "metadata": "metadata",
         "model": "text",
         "moderation": "object",
+        "multi_agent": "multi_agent",
         "parallel_tool_calls": "flag",
         "previous_response_id": "text",
         "prompt": "object",
@@ -66,7 +76,7 @@ CREATE_FIELDS: Final[Mapping[str, _Shape]] = MappingProxyType(
         "user": "text",
     }
 )
-"""Every field of the SDK's `ResponseCreate` that may be sent, and the shape of its value.
+"""Every field of the SDK's `ResponseCreate`, the beta's too, that may be sent, and its shape.
 
 Words inside (a service tier, a reasoning effort) are not checked: the service knows newer ones.
 """
@@ -129,7 +139,32 @@ def response_create(*, stream_id: str | None = None, **fields: Any) -> dict[str,
     if request.get("previous_response_id") is not None and "conversation" in request:
         rule = "it cannot go together with conversation: each says what comes before"
         checks.refuse("previous_response_id", request["previous_response_id"], rule)
+    if several_agents(request):
+        _check_beta(request)
     return request
+
+
+def several_agents(request: Mapping[str, Any]) -> bool:
+    """Whether a request, or a lane's settings, ask for the multi-agent beta.
+
+    Examples
+    --------
+    >>> several_agents({"model": "gpt-5.6-sol", "multi_agent": {"enabled": True}})
+    True
+    """
+    asked = request.get("multi_agent")
+    return isinstance(asked, dict) and asked.get("enabled") is True
+
+
+def _check_beta(request: dict[str, Any]) -> None:
+    """Refuse what the multi-agent beta does not support (chapter 7, limits)."""
+    rule = "multi-agent responses do not support it"
+    if "max_tool_calls" in request:
+        checks.refuse("max_tool_calls", request["max_tool_calls"], rule, "Leave it out.")
+    reasoning = request.get("reasoning") or {}
+    for name in ("summary", "generate_summary"):
+        if reasoning.get(name) is not None:
+            checks.refuse(f"reasoning.{name}", reasoning[name], rule, "Leave it out.")
 
 
 def _check(name: str, value: object, shape: _Shape) -> Any:
@@ -152,6 +187,8 @@ def _check(name: str, value: object, shape: _Shape) -> Any:
             checks.refuse(name, given, "it must be text or an object (a dict)")
     elif shape == "metadata":
         _check_metadata(given)
+    elif shape == "multi_agent":
+        _check_multi_agent(given)
     elif shape == "input":
         if not isinstance(given, str):
             _check_list(given, name, "text or a list of items (dicts)", _check_item)
@@ -200,6 +237,73 @@ def _check_metadata(given: object) -> None:
     for key, value in given.items():
         checks.text(key, f"the metadata key {shown(key)}", limit=64)
         checks.text(value, joined("metadata", key), limit=512)
+
+
+def _check_multi_agent(given: object) -> None:
+    rule = 'it must be {"enabled": True}, with max_concurrent_subagents if you like'
+    if not isinstance(given, dict):
+        checks.refuse("multi_agent", given, rule)
+    checks.known_keys(given, ("enabled", "max_concurrent_subagents"), "multi_agent", "multi_agent")
+    if "enabled" not in given:
+        checks.refuse_missing("multi_agent.enabled", rule)
+    if not isinstance(given["enabled"], bool):
+        checks.refuse("multi_agent.enabled", given["enabled"], "it must be True or False")
+    if given.get("max_concurrent_subagents") is not None:
+        path = "multi_agent.max_concurrent_subagents"
+        checks.whole(given["max_concurrent_subagents"], path, at_least=1)
+
+
+def response_inject(response_id: str, input: list[Any]) -> dict[str, Any]:  # noqa: A002
+    """Build a ``response.inject`` request: results for agents that wait in a running response.
+
+    It holds exactly three fields; the lane is the response's own. The service commits all items or
+    none.
+
+    Parameters
+    ----------
+    response_id : str
+        The multi-agent response that is being written.
+    input : list of dict
+        Filled stubs, one for each call that is answered.
+
+    Returns
+    -------
+    dict
+        The request, sharing nothing with what was given.
+
+    Raises
+    ------
+    InvalidInput
+        The input is empty, answers a call twice, or holds what answers no call.
+
+    Examples
+    --------
+    >>> answer = {"type": "function_call_output", "call_id": "call_1", "output": "18 °C"}
+    >>> response_inject("resp_1", [answer])["response_id"]
+    'resp_1'
+    """
+    checks.text(response_id, "response_id", at_least=1, what="a response's id")
+    given = plain(input, "input")
+    rule = "an inject holds filled stubs only, one for each call"
+    if not isinstance(given, list) or not given:
+        checks.refuse("input", given, rule)
+    seen: set[str] = set()
+    for at, item in enumerate(given):
+        _check_object(item, f"input[{at}]")
+        kind = item["type"]
+        ours = kind.endswith("_output") and kind != "multi_agent_call_output"
+        if kind not in STUB_KINDS and not ours:
+            advice = "What you want to say goes into the next turn."
+            checks.refuse(f"input[{at}].type", kind, rule, advice)
+        key = stub_key(item)
+        if key in seen:
+            checks.refuse(f"input[{at}]", key, "a call is answered once")
+        seen.add(key)
+    return {
+        "type": "response.inject",
+        "response_id": plain(response_id, "response_id"),
+        "input": given,
+    }
 
 
 def response_steer(previous_response_id: str, input: str | list[Any]) -> dict[str, Any]:  # noqa: A002

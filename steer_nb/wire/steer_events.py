@@ -26,6 +26,9 @@ __all__ = [
     "ResponseSteerPendingEvent",
     "SteerFailure",
     "SteerInfo",
+    "object_of",
+    "steer_event",
+    "text_of",
 ]
 
 
@@ -142,35 +145,36 @@ def steer_event(event: Event, payload: dict[str, Any]) -> Event:
     odd: list[str] = []
     kind = STEER_EVENTS[event.type]
     failed = kind is ResponseSteerFailedEvent
-    given = _object(payload, "steer", odd)
+    given = object_of(payload, "steer", odd)
     fields["steer"] = SteerInfo(
         # A failure may come before the service gave the steer an id.
-        id=_text(given, "id", "steer.id", odd, optional=failed),
-        previous_response_id=_text(
+        id=text_of(given, "id", "steer.id", odd, optional=failed),
+        previous_response_id=text_of(
             given, "previous_response_id", "steer.previous_response_id", odd
         ),
         input=given.get("input"),
     )
     if kind is ResponseSteerPendingEvent:
-        fields["reason"] = _text(payload, "reason", "reason", odd)
+        fields["reason"] = text_of(payload, "reason", "reason", odd)
         listed = payload.get("required_input")
         stubs = listed if isinstance(listed, list) else [None]
         fields["required_input"] = tuple(stub for stub in stubs if isinstance(stub, dict))
         if len(fields["required_input"]) < len(stubs):
             odd.append("required_input")
     elif failed:
-        error = _object(payload, "error", odd)
+        error = object_of(payload, "error", odd)
         fields["error"] = SteerFailure(
-            code=_text(error, "code", "error.code", odd),
-            message=_text(error, "message", "error.message", odd) or "",
-            type=_text(error, "type", "error.type", odd, optional=True),
+            code=text_of(error, "code", "error.code", odd),
+            message=text_of(error, "message", "error.message", odd) or "",
+            type=text_of(error, "type", "error.type", odd, optional=True),
         )
     if odd and fields["note"] is None:
         fields["note"] = ("odd_field", f"not as documented: {', '.join(dict.fromkeys(odd))}")
     return kind(**fields)
 
 
-def _object(payload: dict[str, Any], name: str, odd: list[str]) -> dict[str, Any]:
+def object_of(payload: dict[str, Any], name: str, odd: list[str]) -> dict[str, Any]:
+    """Return a sub-object; an empty one, and a word in `odd`, where there is none."""
     value = payload.get(name)
     if isinstance(value, dict):
         return value
@@ -178,9 +182,10 @@ def _object(payload: dict[str, Any], name: str, odd: list[str]) -> dict[str, Any
     return {}
 
 
-def _text(
+def text_of(
     payload: dict[str, Any], name: str, path: str, odd: list[str], *, optional: bool = False
 ) -> str | None:
+    """Return a text; None, and a word in `odd`, where there is none."""
     value = payload.get(name)
     if isinstance(value, str):
         return value

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import steer_nb
 from steer_nb.ledger import rules
+from tests.crash.injecting import injects_broken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ def broken(
     check.requests_are_true()
     check.the_record_is_the_line(killed)
     check.nothing_is_odd()
-    return check.faults
+    return [*check.faults, *injects_broken(account, ledger)]
 
 
 class Check:
@@ -96,8 +97,8 @@ class Check:
         """
         received = {
             json.dumps(item, sort_keys=True)
-            for request in self._of("request")
-            for item in _items(request["body"])
+            for message in (*self._of("request"), *self._of("inject"))
+            for item in _items(message.get("body", message))
         }
         left = {
             note.get("lane") for note in self._notes("lane_recovered") if note["choice"] == "leave"
@@ -456,6 +457,10 @@ def summary(ledger: Ledger) -> dict[str, Any]:
         "steers": {
             s.key: (s.state, s.steer_id, s.successor_id, s.decision, s.again_key)
             for s in ledger.steers.values()
+        },
+        "injects": {
+            i.key: (i.state, i.error_code, i.decision, i.again_key, i.left)
+            for i in ledger.injects.values()
         },
         "problems": [(p.kind, p.detail) for p in ledger.problems],
     }

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import steer_nb
 from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
+from steer_nb.client.injects import Inject
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
@@ -101,7 +102,13 @@ def tools_for(word: str, directory: Path) -> list[Any]:
 def begin(plan: Plan, url: str, directory: Path) -> Session:
     """Connect, and open nothing yet."""
     return steer_nb.connect(
-        url, api_key="", journal=directory / "journals", quiet=True, reconnect=SOON, name=plan.name
+        url,
+        api_key="",
+        journal=directory / "journals",
+        quiet=True,
+        reconnect=SOON,
+        name=plan.name,
+        multi_agent=plan.multi_agent,
     )
 
 
@@ -180,7 +187,8 @@ class Person:
                 return False
             if any(request.undecided for request in state.requests):
                 return False
-        undecided = any(steer.undecided for steer in ledger.steers.values())
+        messages = (*ledger.steers.values(), *ledger.injects.values())
+        undecided = any(message.undecided for message in messages)
         return self.session.core.connected and not undecided
 
     def _do(self, wishes: list[tuple[str, str, Callable[[], Any]]]) -> bool:
@@ -235,6 +243,11 @@ class Person:
     def _decisions(self, ledger: Ledger, state: LaneState) -> list[tuple[str, Callable[[], Any]]]:
         wishes: list[tuple[str, Callable[[], Any]]] = []
         messages: list[Any] = [s for r in state.responses for s in r.steers] + state.requests
+        for inject in (inject for r in state.responses for inject in r.injects):
+            handle = Inject(self.session, inject.key)
+            if inject.undecided:
+                act = handle.send_again if self.policy.again else handle.drop
+                wishes.append((f"{act.__name__} {inject.key}", act))
         for message in messages:
             kind = Response if message in state.requests else Steer
             handle = kind(self.session, message.key)
@@ -297,8 +310,11 @@ class Person:
                         lambda key=stub.key, fields=fields: lane.fill(key, **fields),
                     )
                 )
-        parent = rules.parent_waiting(state)
-        if parent is not None and rules.may_continue(parent) is None:
+        parent = rules.answerable(state)
+        if parent is not None and rules.may_inject(parent) is None:
+            if any(s.state == "filled" and s.filled_by != "policy" for s in parent.waiting_for):
+                wishes.append(("inject", lane.inject))
+        elif parent is not None and rules.may_continue(parent) is None:
             by_itself = all(s.filled_by == "policy" for s in parent.waiting_for if not s.optional)
             if not by_itself or parent.continuations:
                 wishes.append(("continue", lane.send_continuation))

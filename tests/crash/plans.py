@@ -99,6 +99,11 @@ class Plan:
         return self.options.get("successor_order") == "tail"
 
     @property
+    def multi_agent(self) -> bool:
+        """Whether several agents write in one of its lanes."""
+        return any("multi_agent" in lane.settings for lane in self.lanes)
+
+    @property
     def texts(self) -> list[str]:
         """Everything that is said in it."""
         return [text for lane in self.lanes for text in lane.texts]
@@ -158,6 +163,8 @@ def kinds(turn: Asked) -> Iterator[Step]:
 _CHEAP = Steering("Keep it cheap, please.")
 _SLOW = Steering("Take more breaks.", "text")
 _ALONE = Steering("One person only.", "text")
+_COMPARE = "Compare the weather in Rome and Paris."
+_TEAM = {"multi_agent": {"enabled": True}}
 _TRAINS = Steering("Trains, no buses.", "call")
 
 _BASE = (
@@ -268,6 +275,16 @@ _BASE = (
     _plan("patch", "patch", _lane("a", "Change the patch.", "Thank you, patch.")),
     _plan("tools", "tools", _lane("a", "Find the tools.", "Thank you, tools.")),
     _plan("approval", "approval", _lane("a", "Delete the event.", "Thank you, approval.")),
+    _plan(
+        "agents-ask",
+        "agents",
+        _lane("a", _COMPARE, "Thank you, agents.", tools="ask", settings=_TEAM),
+    ),
+    _plan(
+        "agents-auto",
+        "agents",
+        _lane("a", _COMPARE, "Thank you, agents.", tools="auto", settings=_TEAM),
+    ),
     _plan(
         "failures",
         failures,
@@ -381,6 +398,8 @@ _POSITIONS = (
     ("max_pending_steers", 1, ("planner-steers",)),
     ("empty_steer", "accept", ("planner-steer",)),
     ("done_event", True, ("weather-ask",)),
+    ("agents_waiting", "complete", ("agents-ask",)),
+    ("inject_acknowledge", "after_terminal", ("agents-ask", "agents-auto")),
 )
 
 

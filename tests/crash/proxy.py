@@ -194,9 +194,11 @@ class Proxy:
     async def _line(self, client: Any) -> None:
         self._connections += 1
         number = self._connections
+        asked = client.request.headers.get("OpenAI-Beta")
         try:
             service = await connect(
                 self._target,
+                additional_headers={} if asked is None else {"OpenAI-Beta": asked},
                 max_size=None,
                 max_queue=None,
                 compression=None,

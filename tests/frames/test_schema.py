@@ -25,7 +25,7 @@ LAW = {
         forked_from_lane_id s, state c, stream_id_echoed b""",
     "events": """event_id s, trace_id s, connection_id s, lane_id s, seq i, recv_at t, t_s f,
         direction c, type c, family c, known b, sequence_number i, response_id s, item_id s,
-        output_index i, content_index i, bytes i""",
+        output_index i, content_index i, agent_name s, bytes i""",
     "responses": """response_id s, trace_id s, lane_id s, connection_id s, previous_response_id s,
         origin c, root_response_id s, depth i, model s, model_requested s, status c, status_raw s,
         incomplete_reason s, error_code s, error_message s, request_sent_at t, created_at t,
@@ -35,10 +35,12 @@ LAW = {
         output_tokens i, reasoning_tokens i, total_tokens i, service_tier s, reasoning_effort s,
         store b, sequence_gap b, id_unstable b""",
     "items": """response_id s, output_index i, trace_id s, lane_id s, item_id s, type c, role s,
-        status c, phase s, name s, call_id s, text s, summary_text s, n_deltas i, n_annotations i,
-        added_s f, done_s f, duration_s f, source c, bytes i, encrypted b, content_json s""",
-    "tool_calls": """response_id s, call_key s, trace_id s, lane_id s, item_id s, kind c, owner c,
-        name s, server_label s, arguments_text s, arguments_json s, arguments_valid b,
+        status c, phase s, name s, call_id s, agent_name s, text s,
+        summary_text s, n_deltas i, n_annotations i, added_s f, done_s f, duration_s f,
+        source c, bytes i, encrypted b, content_json s""",
+    "tool_calls": """response_id s, call_key s, trace_id s, lane_id s, item_id s, agent_name s,
+        kind c, owner c, name s, server_label s, arguments_text s, arguments_json s,
+        arguments_valid b,
         requested_s f, answered_s f, wait_s f, result_text s, result_kind c,
         answered_in_response_id s, answered_by c, orphan b""",
     "steers": """steer_key s, trace_id s, lane_id s, steer_id s, parent_response_id s,
@@ -47,9 +49,10 @@ LAW = {
         successor_kind c, parent_outcome c, ack_latency_s f, commit_latency_s f,
         deltas_after_send i, order_in_parent i, recovered_input b""",
     "required_inputs": """trace_id s, parent_response_id s, lane_id s, stub_type c, stub_key s,
-        name s, server_label s, source c, n_steers_waiting i, first_seen_s f, filled_s f, sent_s f,
-        value_json s, approve b, reason s, state c, filled_by c, continuation_response_id s,
-        submit_key s""",
+        name s, server_label s, agent_name s, source c, n_steers_waiting i,
+        first_seen_s f, filled_s f, sent_s f, value_json s, approve b, reason s, state c,
+        filled_by c, continuation_response_id s,
+        submit_key s, sent_as c""",
     "usage": "response_id s, kind c, detail c, tokens i",
     "problems": "file s, line i, event_id s, kind c, detail s",
 }
@@ -90,6 +93,7 @@ WORDS = {
     ("required_inputs", "state"): [
         "open", "filled", "sending", "sent", "confirmed", "stale", "cancelled",
     ],
+    ("required_inputs", "sent_as"): ["continuation", "inject"],
     ("usage", "kind"): ["input", "output"],
     ("usage", "detail"): ["plain", "cache_read", "cache_write", "reasoning"],
 }  # fmt: skip
@@ -180,7 +184,7 @@ def test_word_lists_are_closed_and_in_fixed_order(table, column):
 def test_default_events_are_narrow_and_the_rest_is_asked_for():
     assert f.TABLES["events"].default.names == f.EventCore.names
     every = f.EventCore + f.EventDelta + f.EventError + f.EventRaw
-    assert full().frames.table("events", columns=every).shape[1] == len(every) == 27
+    assert full().frames.table("events", columns=every).shape[1] == len(every) == 28
 
 
 def test_no_cell_holds_an_object():
@@ -294,7 +298,7 @@ def test_frames_are_listed_shown_and_iterated():
     assert "steers" in frames
     assert "nope" not in frames
     text = repr(frames)
-    assert "14 x 17" in text
+    assert "14 x 18" in text
     for name in frames:
         assert name in text
         assert getattr(frames, name).equals(frames[name])

@@ -173,6 +173,7 @@ def test_two_steers_wait_for_one_answer():
         "stub_type": "function_call_output",
         "name": "get_weather",
         "server_label": None,
+        "agent_name": None,
         "source": "response_completed",
         "n_steers_waiting": 2,
         "first_seen_s": 7.0,
@@ -185,6 +186,7 @@ def test_two_steers_wait_for_one_answer():
         "filled_by": "user",
         "continuation_response_id": "r2",
         "submit_key": "create-2",
+        "sent_as": "continuation",
     }
     one, two = steers(builder)
     assert (one["order_in_parent"], two["order_in_parent"]) == (0, 1)

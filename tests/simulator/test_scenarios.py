@@ -42,6 +42,7 @@ def test_each_is_described_in_one_sentence():
         "tools",
         "approval",
         "failures",
+        "agents",
     ]
     assert list(SCENARIOS) == names
     for one in list_scenarios():

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.client import connect
 
-from tests.support.strict import assert_server_event
+from steer_nb.wire import MULTI_AGENT_BETA
+from tests.support.strict import assert_beta_server_event, assert_server_event
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -22,14 +23,18 @@ Event = dict[str, Any]
 _CHECKED: set[tuple[Any, ...]] = set()
 
 
-def assert_simulated_event(event: Event) -> None:
-    """Fail unless the SDK's types describe `event`.
+def assert_simulated_event(event: Event, *, beta: bool = False) -> None:
+    """Fail unless the SDK's types, or those of its multi-agent beta, describe `event`.
 
     Two fields are left aside that the service documents and sends while the SDK's models do not
     name them: the padding of deltas (`stream_options.include_obfuscation`) and `response.store`.
     """
     # Deltas are most of all events and hold only text and numbers: one of a shape stands for all.
-    shape = (event["type"], *((key, type(value), value == []) for key, value in event.items()))
+    shape = (
+        beta,
+        event["type"],
+        *((key, type(value), value == []) for key, value in event.items()),
+    )
     if shape in _CHECKED:
         return
     plain = dict(event)
@@ -37,7 +42,7 @@ def assert_simulated_event(event: Event) -> None:
         plain.pop("obfuscation", None)
     if isinstance(plain.get("response"), dict):
         plain["response"] = {k: v for k, v in plain["response"].items() if k != "store"}
-    assert_server_event(plain)
+    (assert_beta_server_event if beta else assert_server_event)(plain)
     if event["type"].endswith(".delta"):
         _CHECKED.add(shape)
 
@@ -45,8 +50,9 @@ def assert_simulated_event(event: Event) -> None:
 class Wire:
     """One connection. `events` holds everything received, in order."""
 
-    def __init__(self, socket: Any) -> None:
+    def __init__(self, socket: Any, *, beta: bool = False) -> None:
         self.socket = socket
+        self.beta = beta
         self.events: list[Event] = []
 
     async def send(self, message: Event | str | bytes) -> None:
@@ -62,10 +68,14 @@ class Wire:
             {"type": "response.steer", "previous_response_id": response_id, "input": input, **more}
         )
 
+    async def inject(self, response_id: str, *items: Event, **more: Any) -> None:
+        message = {"type": "response.inject", "response_id": response_id, "input": list(items)}
+        await self.send({**message, **more})
+
     async def recv(self) -> Event:
         async with asyncio.timeout(20):
             event: Event = json.loads(await self.socket.recv())
-        assert_simulated_event(event)
+        assert_simulated_event(event, beta=self.beta)
         self.events.append(event)
         return event
 
@@ -106,12 +116,15 @@ class Wire:
 
 
 @contextlib.asynccontextmanager
-async def wire(simulator: Any, **options: Any) -> AsyncIterator[Wire]:
+async def wire(simulator: Any, *, beta: bool = False, **options: Any) -> AsyncIterator[Wire]:
+    """Connect; `beta` asks for several agents, and checks every event against that beta's types."""
+    if beta:
+        options["additional_headers"] = {"OpenAI-Beta": MULTI_AGENT_BETA}
     options.setdefault("max_size", None)
     # A client that stopped reading cannot read the close frame either, and closing would take long.
     options.setdefault("max_queue", 2**20)
     async with connect(simulator.url, **options) as socket:
-        yield Wire(socket)
+        yield Wire(socket, beta=beta)
 
 
 def text_of(response: Event) -> str:

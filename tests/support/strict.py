@@ -15,6 +15,9 @@ from typing import Any, Literal
 
 import pydantic
 import typing_extensions
+from openai.types.beta.beta_response_output_item import BetaResponseOutputItem
+from openai.types.beta.beta_responses_client_event_param import BetaResponsesClientEventParam
+from openai.types.beta.beta_responses_server_event import BetaResponsesServerEvent
 from openai.types.responses.response_input_item_param import ResponseInputItemParam
 from openai.types.responses.response_output_item import ResponseOutputItem
 from openai.types.responses.response_steer_required_input import ResponseSteerRequiredInput
@@ -30,6 +33,21 @@ def assert_server_event(event: dict[str, Any]) -> None:
 def assert_client_event(event: dict[str, Any]) -> None:
     """Fail unless `event` is exactly a request of the SDK's WebSocket union."""
     _assert(event, ResponsesClientEventParam)
+
+
+def assert_beta_server_event(event: dict[str, Any]) -> None:
+    """Fail unless `event` is exactly an event of the SDK's union of the multi-agent beta."""
+    _assert(event, BetaResponsesServerEvent)
+
+
+def assert_beta_client_event(event: dict[str, Any]) -> None:
+    """Fail unless `event` is exactly a request of the SDK's union of the multi-agent beta."""
+    _assert(event, BetaResponsesClientEventParam)
+
+
+def assert_beta_output_item(item: dict[str, Any]) -> None:
+    """Fail unless `item` may stand in the output of a multi-agent response."""
+    _assert(item, BetaResponseOutputItem)
 
 
 def assert_input_item(item: dict[str, Any]) -> None:
@@ -52,10 +70,10 @@ def faults(value: Any, kind: Any, path: str = "$") -> list[str]:
     return _faults(value, kind, path)
 
 
-def server_event_classes() -> dict[str, type[pydantic.BaseModel]]:
-    """Every class of the server union, by event type."""
+def server_event_classes(*, beta: bool = False) -> dict[str, type[pydantic.BaseModel]]:
+    """Every class of the server union, or of the beta's, by event type."""
     classes = {}
-    for member in _members(ResponsesServerEvent):
+    for member in _members(BetaResponsesServerEvent if beta else ResponsesServerEvent):
         (word,) = typing.get_args(member.model_fields["type"].annotation)
         classes[word] = member
     return classes

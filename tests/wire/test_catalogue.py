@@ -10,11 +10,22 @@ from steer_nb.wire import FAMILIES, FAMILY, SERVER_EVENT_TYPES, TERMINAL_TYPES, 
 from steer_nb.wire.catalogue import DONE_FIELD, EXTRA_FAMILY
 from tests.support.strict import server_event_classes
 
-CLASSES = server_event_classes()
+BETA = server_event_classes(beta=True)
+CLASSES = {**BETA, **server_event_classes()}
 
 
-def test_every_type_of_the_union_is_in_the_table_and_no_other() -> None:
+def test_every_type_of_the_unions_is_in_the_table_and_no_other() -> None:
     assert frozenset(CLASSES) == SERVER_EVENT_TYPES
+
+
+def test_the_beta_has_two_events_more_and_an_agent_on_nearly_every_one() -> None:
+    assert BETA.keys() - server_event_classes().keys() == {
+        "response.inject.created",
+        "response.inject.failed",
+    }
+    without = {kind for kind, cls in BETA.items() if "agent" not in cls.model_fields}
+    assert all(kind.startswith(("response.steer.", "response.inject.")) for kind in without)
+    assert "agent" in Event.__struct_fields__
 
 
 def test_families_are_of_the_closed_list() -> None:

@@ -6,6 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from openai.types.beta.beta_responses_client_event_param import (
+    ResponseCreate as BetaResponseCreate,
+)
 from openai.types.responses.responses_client_event_param import ResponseCreate
 
 from steer_nb.errors import InvalidInput, InvalidLane
@@ -65,11 +68,11 @@ FULL: dict[str, Any] = {
 
 def test_the_fields_are_those_of_the_sdk() -> None:
     ours = set(CREATE_FIELDS) | {"type", "stream_id", "stream", "background"}
-    assert ours == set(param_fields(ResponseCreate))
+    assert ours == set(param_fields(ResponseCreate)) | set(param_fields(BetaResponseCreate))
 
 
 def test_the_sample_has_every_field() -> None:
-    assert set(FULL) | {"previous_response_id"} == set(CREATE_FIELDS)
+    assert set(FULL) | {"previous_response_id", "multi_agent"} == set(CREATE_FIELDS)
 
 
 def test_a_request_with_every_field_is_as_in_the_sdk() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from steer_nb.simulator.scenarios.agents import agents
 from steer_nb.simulator.scenarios.calls import (
     approval,
     computer,
@@ -39,6 +40,7 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
             tools,
             approval,
             failures,
+            agents,
         )
     }
 )

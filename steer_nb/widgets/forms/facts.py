@@ -14,6 +14,7 @@ from steer_nb.widgets.words import Chip, moment
 if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
     from steer_nb.ledger.state import RequestState, ResponseState
+    from steer_nb.trace.entries import Entry
 
 __all__ = ["FormFacts", "Phase", "form_facts", "lanes_too_late", "parents_waiting"]
 
@@ -52,6 +53,8 @@ class FormFacts:
         The ledger's, to see whether anything changed.
     refused : str or None
         Local key of the newest continuation, if it was refused, never left, or its response failed.
+    injects : bool
+        Whether answers go out into the response, which is still being written.
     drafts : dict of str to str
         What is half typed, by key, with what is missing: only a form knows.
     """
@@ -66,12 +69,18 @@ class FormFacts:
     queued: int
     version: int
     refused: str | None = None
+    injects: bool = False
     drafts: dict[str, str] = field(default_factory=dict)
 
     @property
     def needed(self) -> tuple[RequiredInput, ...]:
-        """What has to be answered before anything is sent."""
-        return tuple(asked for asked in self.asked if not asked.optional)
+        """What has to be answered before anything is sent; what was injected is answered."""
+        return tuple(
+            asked
+            for asked in self.asked
+            if not asked.optional
+            and not (self.phase == "open" and asked.state in ("sent", "confirmed"))
+        )
 
     @property
     def head(self) -> str:
@@ -161,20 +170,30 @@ def form_facts(ledger: Ledger, parent_id: str, *, ended: bool = False) -> FormFa
         note=note,
         hold=_hold(parent),
         asked=tuple(snapshot(stub, lane.name) for stub in parent.required.values()),
-        since=moment(parent.ended or parent.last or parent.started),
+        since=moment(_since(parent)),
         queued=len(live),
         version=ledger.version,
         refused=_refused_key(parent),
+        injects=parent.is_live and parent.multi_agent,
     )
 
 
+def _since(parent: ResponseState) -> Entry:
+    if parent.is_live and parent.multi_agent and parent.waiting_for:
+        return parent.waiting_for[0].first_seen  # the response itself goes on
+    return parent.ended or parent.last or parent.started
+
+
 def _hold(parent: ResponseState) -> str:
-    if parent.is_live:
+    if parent.is_live and not parent.multi_agent:
         return f"{parent.id} is still being written"
+    if not parent.is_live and parent.live_injects:
+        return "what was injected is not confirmed yet"
+    unknown = next((inject.key for inject in parent.injects if inject.undecided), None)
     if parent.lane.detached:
         name = clip(parent.lane.name, 60)
         return f"the connection was lost: say first how the lane goes on (%steer resume {name})"
-    return ""
+    return "" if unknown is None else f"say first what becomes of {unknown} (%steer again or drop)"
 
 
 def _refused_key(parent: ResponseState) -> str | None:
@@ -200,10 +219,35 @@ def _phase(parent: ResponseState, *, ended: bool, end_kind: str | None) -> tuple
         what = "session was closed" if end_kind == "client" else "connection was lost"
         kept = "What you answered is kept in the trace; nothing is sent by itself."
         return "closed", f"The {what}. {kept}"
+    if not parent.waiting_for and (said := _injected(parent)) is not None:
+        return said
     if not parent.waiting_for:
         return "closed", f"{parent.id} does not wait for answers any more ({parent.status})."
     refused = parent.continuations[-1] if parent.continuations else None
-    return "open", "" if refused is None else _refused(parent, refused)
+    if refused is not None:
+        return "open", _refused(parent, refused)
+    inject = parent.injects[-1] if parent.injects else None
+    if inject is None or inject.state != "failed":
+        return "open", ""
+    why = ": ".join(part for part in (inject.error_code, inject.error_message) if part)
+    return "open", f"The inject came to nothing: {clip(why, 400)} Your answers are kept."
+
+
+def _injected(parent: ResponseState) -> tuple[Phase, str] | None:
+    """What to say once nothing is left to answer, where answers were injected."""
+    newest = parent.injects[-1] if parent.injects else None
+    if newest is None:
+        return None
+    sent = moment(newest.sent)
+    when = "injected" if sent is None else f"injected {seconds(sent)}"
+    if any(inject.live for inject in parent.injects):
+        return "sending", f"{when}, not confirmed yet"
+    if any(inject.undecided for inject in parent.injects):
+        lost = "the connection was lost before an answer came. It may have been received"
+        return "closed", f"{when}; {lost}, so it is not sent again."
+    if parent.is_live:
+        return "sending", f"{when}, confirmed: the agents go on"
+    return "committed", f"{when}, confirmed"
 
 
 def _carried(carrier: RequestState) -> tuple[Phase, str]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as w
 
+from steer_nb.client import Inject
 from steer_nb.client.drafts import keep_fields
 from steer_nb.errors import InvalidInput, SteerError
 from steer_nb.widgets.controls import box, button, control, line, static, styled
@@ -173,6 +174,7 @@ class ContinuationForm:
         for section in self._all():
             section.enable(opened and section.asked.state in ("open", "filled"))
         self._quiet = not opened
+        self._name_send()
         self.cancel.disabled = self._quiet
         self.reveal.disabled = self._quiet and not self.reveal.value  # what it shows, it can hide
         self._show_send()
@@ -182,13 +184,24 @@ class ContinuationForm:
         if self.reveal.value:
             self._reveal()
 
+    def _name_send(self) -> None:
+        """Say on the button what it does now: inject while the response is written."""
+        injects = self.facts.injects
+        self.send.description = "Inject" if injects else "Send continuation"
+        self.send.tooltip = (
+            "Send these answers into the running response, once"
+            if injects
+            else "Send all answers, once"
+        )
+
     def _show_send(self) -> None:
         """Enable Send where everything needed is valid, and say in words what is missing."""
         facts = self.facts
         needed = [self.sections[asked.key] for asked in facts.needed]
         chosen = needed or self._all()
         valid = sum(section.valid for section in chosen)
-        ready = valid == len(chosen) if needed else valid > 0
+        # Each agent goes on with its own answers: what is there can be injected.
+        ready = valid == len(chosen) if needed and not facts.injects else valid > 0
         held = self._submitting.locked()
         self.send.disabled = not ready or self._quiet or held or bool(facts.hold)
         parts = [f"{valid} of {len(chosen)} answered"]
@@ -314,14 +327,20 @@ class ContinuationForm:
                 if not self._save(section):
                     self._back("Not sent: an answer could not be saved; see there.")
                     return
-            missing = [s for s in self._all() if not s.valid and not s.asked.optional]
-            if missing:
+            waiting = {asked.key for asked in self.facts.needed}
+            missing = [s for s in self._all() if not s.valid and s.key in waiting]
+            if missing and not self.facts.injects:
                 self._back(f"Not sent: {count(len(missing), 'answer')} still missing or not valid.")
                 return
             if not any(self._still_asked(section.key) for section in self._all()):
                 self._back(f"Not sent: {self.parent_id} does not wait for these answers any more.")
                 return
-            self._in_flight = self.lane.send_continuation().key
+            sent = self.lane.send_continuation()
+            if isinstance(sent, Inject):
+                self._submitting.release()  # other agents may still ask for something
+                self._say("Injected: the agents that waited for it go on.", "snb-ok")
+            else:
+                self._in_flight = sent.key
         except SteerError as error:
             self._back(str(error))
         except BaseException:
