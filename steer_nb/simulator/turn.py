@@ -56,6 +56,8 @@ class Turn:
         Everything said before, oldest first.
     settings : dict
         The request's fields: `model`, `instructions`, `tools` …
+    number : int
+        Which response of its conversation this is, from 1; warm-ups do not count.
     random : random.Random
         Depends on the seed and this response only.
     """
@@ -73,8 +75,9 @@ class Turn:
         self.settings = record.settings
         self.random: Random = record.random
         self.response_id = record.id
-        self.lane = record.lane.stream_id
+        self.lane: str | None = record.lane.stream_id
         self.origin = record.origin
+        self.number: int = 1 + sum(one.origin != "warmup" for one in record.ancestors())
 
     @property
     def prompt(self) -> str:
