@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from steer_nb.client import (
         Lane,
         Reconnect,
+        Replay,
         RequiredInput,
         Response,
         Session,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         connect,
         current_session,
         recover,
+        replay,
         sessions,
         tool,
     )
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Lane",
     "Reconnect",
+    "Replay",
     "RequiredInput",
     "Response",
     "Session",
@@ -60,6 +63,7 @@ __all__ = [
     "load",
     "load_ipython_extension",
     "recover",
+    "replay",
     "sessions",
     "tool",
     "unload_ipython_extension",
@@ -69,6 +73,7 @@ __all__ = [
 _HOME = {
     "Lane": "steer_nb.client",
     "Reconnect": "steer_nb.client",
+    "Replay": "steer_nb.client",
     "RequiredInput": "steer_nb.client",
     "Response": "steer_nb.client",
     "Session": "steer_nb.client",
@@ -81,6 +86,7 @@ _HOME = {
     "current_session": "steer_nb.client",
     "load": "steer_nb.trace",
     "recover": "steer_nb.client",
+    "replay": "steer_nb.client",
     "sessions": "steer_nb.client",
     "tool": "steer_nb.client",
 }

@@ -12,6 +12,7 @@ import steer_nb
 PUBLIC = [
     "Lane",
     "Reconnect",
+    "Replay",
     "RequiredInput",
     "Response",
     "Session",
@@ -26,6 +27,7 @@ PUBLIC = [
     "load",
     "load_ipython_extension",
     "recover",
+    "replay",
     "sessions",
     "tool",
     "unload_ipython_extension",

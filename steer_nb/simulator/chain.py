@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.connection import Connection
     from steer_nb.simulator.lane import Lane
+    from steer_nb.simulator.playback import Playback
 
 __all__ = ["Record", "Steer", "Store"]
 
@@ -51,6 +52,8 @@ class Record:
         Every client-owned call of the chain that has no result yet, by key.
     queued : list of Steer
         Accepted steers that no successor has taken.
+    playback : Playback or None
+        The recorded response that is served in it.
     """
 
     id: str
@@ -77,6 +80,7 @@ class Record:
     n_steers: int = 0
     continued: bool = False
     successor_due: bool = False
+    playback: Playback | None = None
     refuse_steers: tuple[str, str | None] | None = None
     fail_successor: str | None = None
     cached: bool = False
@@ -103,6 +107,11 @@ class Record:
     def stored(self) -> bool:
         """Whether it outlives its connection."""
         return self.settings.get("store") is not False
+
+    @property
+    def own_items(self) -> list[dict[str, Any]]:
+        """The input items of its own request, without steering input."""
+        return self.given[sum(len(steer.messages) for steer in self.applied) :]
 
     @property
     def open_calls(self) -> dict[str, dict[str, Any]]:

@@ -108,6 +108,9 @@ class Options:
     most_deltas: int = _option(
         0, "Deltas that one text comes in at most; 0: one for each word, as a model writes."
     )
+    replay_patience_s: float = _option(
+        2.0, "Real seconds that a recording waits where its client steered, for this one to steer."
+    )
     breath_s: float = _option(
         0.001, "Real seconds at each item boundary when speed is 0, so that a steer can arrive."
     )

@@ -13,9 +13,12 @@ from steer_nb.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from os import PathLike
 
+    from steer_nb.simulator.recording import Recording
     from steer_nb.simulator.steps import Step
     from steer_nb.simulator.turn import Turn
+    from steer_nb.trace import Trace
 
 YAML_ENDINGS = (".yaml", ".yml")
 
@@ -33,6 +36,48 @@ class Scenario:
     description: str
     script: Callable[[Turn], Iterator[Step]]
     source: str = ""
+    recording: Recording | None = None
+
+    @classmethod
+    def from_trace(cls, trace: Trace | str | PathLike[str]) -> Scenario:
+        """Make a scenario of a recorded trace: it is served again, with its timing.
+
+        Each create gets the next recorded answer of its lane, whatever it says; steers and
+        continuations get their recorded successors. `steer_nb.simulator.playback` says what a
+        client gets that does something else. The simulator's `speed` scales the recorded timing; 0
+        sends everything at once.
+
+        Parameters
+        ----------
+        trace : Trace or path
+            A trace, or the file of one: what ``trace.save``, ``%steer save`` or a journal wrote.
+
+        Raises
+        ------
+        TraceError
+            The file cannot be read.
+        ScenarioError
+            It holds nothing that a service sent.
+
+        Examples
+        --------
+        >>> import steer_nb
+        >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+        ...     first = session.lane().create("Plan a day in Lisbon.").wait(timeout=30)
+        >>> scenario = Scenario.from_trace(session.trace)
+        >>> with steer_nb.connect(simulate=scenario, journal=False, quiet=True) as session:
+        ...     again = session.lane().create("Something else.").wait(timeout=30)
+        >>> again.text == first.text
+        True
+        """
+        from steer_nb.simulator.playback import improvise
+        from steer_nb.simulator.recording import Recording
+
+        recording = Recording.of(trace)
+        many = sum(1 for _ in recording.answers)
+        about = f"Serves {many} recorded response{'' if many == 1 else 's'} again."
+        source = str(trace) if isinstance(trace, str | Path) else ""
+        return cls(recording.name, about, improvise, source, recording)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.description}>"
@@ -84,8 +129,8 @@ def get_scenario(which: str | Path | Scenario | None, known: Mapping[str, Scenar
     Parameters
     ----------
     which : str, Path or Scenario
-        ``planner``; ``mine.py``; ``mine.py:parrot`` for one of several in a file; ``mine.yaml``.
-        None is the first of `known`.
+        ``planner``; ``mine.py``; ``mine.py:parrot`` for one of several in a file; ``mine.yaml``;
+        ``run.jsonl``, a trace. None is the first of `known`.
     known : mapping
         The built-in ones.
 
@@ -101,6 +146,8 @@ def get_scenario(which: str | Path | Scenario | None, known: Mapping[str, Scenar
     name = str(which)
     if name in known:
         return known[name]
+    if name.lower().endswith(".jsonl"):
+        return Scenario.from_trace(name)
     if name.lower().endswith(YAML_ENDINGS):
         return load_scenario(name)
     if isinstance(which, Path) or name.endswith(".py") or ".py:" in name:
@@ -109,7 +156,8 @@ def get_scenario(which: str | Path | Scenario | None, known: Mapping[str, Scenar
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     names = ", ".join(known)
-    msg = f"There is no scenario {name!r}.{hint} There are: {names}; or give a file (.py, .yaml)."
+    files = "or give a file: .py, .yaml, or a trace (.jsonl)"
+    msg = f"There is no scenario {name!r}.{hint} There are: {names}; {files}."
     raise ScenarioError(msg)
 
 

@@ -1,0 +1,405 @@
+"""A recorded trace once more: its requests and notes, at their recorded moments.
+
+The embedded simulator serves the recording; here the client's half is driven. A moment is not only
+a time: a request goes out when its lane has got as many events as it had in the recording, so that
+a steer meets the same word at any speed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.client.io import tick, wait
+from steer_nb.client.registry import connect
+from steer_nb.client.settings import LaneSettings
+from steer_nb.errors import InvalidInput, WaitTimeout
+from steer_nb.ledger import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+    from os import PathLike
+
+    from steer_nb.client.session import Session
+    from steer_nb.simulator.recording import Recording
+    from steer_nb.trace import Entry, Trace
+
+__all__ = ["Replay", "replay"]
+
+PATIENCE_S = 60.0
+"""Real seconds that the simulator waits for a steer of ours: a busy machine may be slow."""
+STILL_S = 3.0
+"""So long a lane at rest may bring nothing before the replay goes on without what is missing."""
+
+# What a session notes by itself; everything else was a person's doing, or a tool's.
+_OWN = frozenset(
+    {"session", "recovered", "connected", "connect_failed", "closed", "reconnecting", "gave_up",
+     "problem"}
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Act:
+    """One recorded doing, and what must have come before it."""
+
+    entry: Entry
+    lane: str | None
+    needs: dict[str | None, int]
+    losses: int
+    connections: int
+    after: float
+    sent: bool = True
+
+
+@dataclass(slots=True)
+class _Counts:
+    """How many events each lane has got."""
+
+    lanes: dict[str | None, int] = field(default_factory=dict)
+    losses: int = 0
+    at: int = 0
+    changed: float = 0.0
+
+    def take(self, entries: list[Entry]) -> None:
+        """Count what is new."""
+        while self.at < len(entries):
+            entry = entries[self.at]
+            self.at += 1
+            if entry.kind == "in":
+                lane = _lane_of(entry.raw)
+                self.lanes[lane] = self.lanes.get(lane, 0) + 1
+                self.changed = time.monotonic()
+            elif entry.note == "closed":
+                self.losses += 1
+
+
+class Replay:
+    """A trace that is being played again; `steer_nb.replay` makes it.
+
+    It goes on by itself, on a thread of its own: ``replay.wait()`` and ``await replay`` wait for
+    its end and leave it running when they are interrupted.
+
+    Attributes
+    ----------
+    session : Session
+        The session in which it happens; it stays open at the end.
+
+    Examples
+    --------
+    >>> import steer_nb
+    >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+    ...     first = session.lane("trip").create("Plan a day in Lisbon.").wait(timeout=30)
+    >>> replay = steer_nb.replay(session.trace, speed=0, quiet=True).wait(timeout=30)
+    >>> replay.session["trip"].text == first.text
+    True
+    >>> replay.session.close()
+    """
+
+    def __init__(self, session: Session, name: str, acts: list[_Act], totals: _Act | None) -> None:
+        self.session = session
+        self._name = name
+        self._acts = acts
+        self._totals = totals
+        self._done = 0
+        self._counts = _Counts()
+        self._news = threading.Event()
+        self._stop = threading.Event()
+        self._end: Future[None] = Future()
+
+    def start(self, speed: float) -> None:
+        """Begin; `steer_nb.replay` calls it once."""
+        unsubscribe = self.session.subscribe(self._look)
+
+        def run() -> None:
+            try:
+                try:
+                    self._drive(speed)
+                finally:
+                    unsubscribe()
+            except BaseException as error:  # noqa: BLE001 - it is raised where somebody waits
+                self._end.set_exception(error)
+            else:
+                self._end.set_result(None)
+
+        threading.Thread(target=run, name="steer-nb replay", daemon=True).start()
+
+    @property
+    def state(self) -> str:
+        """``playing``, ``ended``, ``stopped`` (by `stop`, or with its session) or ``failed``."""
+        if not self._end.done():
+            return "playing"
+        if self._end.exception() is not None:
+            return "failed"
+        return "stopped" if self._stop.is_set() or self._done < len(self._acts) else "ended"
+
+    def stop(self) -> None:
+        """Play no further; the session stays as it is."""
+        self._stop.set()
+        self._news.set()
+
+    def wait(self, timeout: float | None = None) -> Replay:
+        """Wait for its end and return it; an interrupt leaves it running.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds.
+
+        Raises
+        ------
+        WaitTimeout
+            When the time is over; the replay goes on.
+        SteerError
+            What ended it.
+        """
+        try:
+            wait(self._end, timeout)
+        except TimeoutError:
+            if self._end.done():
+                raise
+            msg = f"The replay of {self._name} still goes on after {timeout:g} s; wait again."
+            raise WaitTimeout(msg) from None
+        return self
+
+    async def _settled(self) -> Replay:
+        await tick(self._end)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Replay]:
+        return self._settled().__await__()
+
+    def __repr__(self) -> str:
+        many = f"{self._done} of {len(self._acts)} recorded steps"
+        return f"<Replay of {self._name}: {self.state}, {many}, session {self.session.name}>"
+
+    # -- its own thread ------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        self._counts.take(self.session.trace.entries)
+        self._news.set()
+
+    def _drive(self, speed: float) -> None:
+        self._counts.changed = time.monotonic()
+        for act in self._acts:
+            if not self._until(act):
+                return
+            # not at the recorded time itself: waiting would add up
+            if speed > 0 and self._stop.wait(act.after / speed):
+                return
+            if self.session.closed:
+                return
+            self.session.act(lambda act=act: self._do(act))  # type: ignore[misc]
+            self._done += 1
+        if self._totals is not None:
+            self._until(self._totals)
+
+    def _until(self, act: _Act) -> bool:
+        """Wait until what came before has come again; False when nothing more is to be done."""
+        while not self._stop.is_set() and not self.session.closed:
+            self._news.clear()
+            if self._ready(act) or self._still(act):
+                return True
+            self._news.wait(0.1)
+        return False
+
+    def _ready(self, act: _Act) -> bool:
+        counts, core = self._counts, self.session.core
+        return (
+            all(counts.lanes.get(lane, 0) >= n for lane, n in act.needs.items())
+            and counts.losses >= act.losses
+            and (not act.connections or core.recorder.connection >= act.connections)
+            and (core.connected or act.entry.kind == "note")
+        )
+
+    def _still(self, act: _Act) -> bool:
+        """Whether nothing comes any more that could be waited for."""
+        if time.monotonic() - self._counts.changed < STILL_S or not self.session.core.connected:
+            return False
+
+        def rest(ledger: Any) -> bool:
+            states = (ledger.lanes.get(lane) for lane in act.needs)
+            return all(s is None or rules.lane_word(s) not in ("running", "queued") for s in states)
+
+        return self.session.read(rest)
+
+    def _do(self, act: _Act) -> None:
+        """Do one thing again, on the I/O thread."""
+        core, entry, data = self.session.core, act.entry, dict(act.entry.data or {})
+        if entry.kind == "out":
+            core.sender.repeat(data["key"], entry.raw or "", data, sent=act.sent)
+            return
+        if entry.note in ("lane", "lane_closed"):
+            kept = core.lanes.setdefault(act.lane, LaneSettings(act.lane))
+            kept.open = entry.note == "lane"
+            if kept.open:
+                state = core.ledger.lanes.get(act.lane)
+                kept.fields = dict(data.get("settings") or {})
+                kept.base = data.get("forked_from")
+                kept.n_before_base = 0 if state is None else len(state.responses)
+        core.recorder.note(entry.note or "", **data)
+
+
+def replay(
+    trace: Trace | str | PathLike[str],
+    *,
+    speed: float = 1.0,
+    lanes: Iterable[str] | None = None,
+    name: str = "replay",
+    journal: str | PathLike[str] | bool | None = False,
+    quiet: bool = False,
+) -> Replay:
+    """Play a recorded trace again: the simulator serves it, and a session sends what was sent.
+
+    Requests, steers, filled answers and notes go out at their recorded moments, so that live views
+    show the session again. Its frames equal the recorded ones, ids included, but for times, for
+    what is counted in them, and for what is not known of a connection before it is made.
+
+    Parameters
+    ----------
+    trace : Trace or path
+        A trace, or the file of one.
+    speed : float
+        2 is twice as fast as recorded; 0 as fast as it goes.
+    lanes : iterable of str, optional
+        Only these lanes; all of them by default.
+    name : str
+        What the session is called.
+    journal : path-like or False, optional
+        As for `connect`; without one by default, since the recording is there.
+    quiet : bool
+        Print nothing.
+
+    Returns
+    -------
+    Replay
+        At once, while it plays. Its `session` is an ordinary session, and stays open at the end.
+
+    Raises
+    ------
+    TraceError, ScenarioError
+        The trace cannot be read, or holds nothing that could be played.
+    InvalidInput
+        A negative speed, or a lane that the trace does not have.
+
+    Examples
+    --------
+    >>> import steer_nb
+    >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+    ...     _ = session.lane("trip").create("Plan a day in Lisbon.").wait(timeout=30)
+    >>> replay = steer_nb.replay(session.trace, speed=0, quiet=True).wait(timeout=30)
+    >>> replay.state
+    'ended'
+    >>> list(replay.session.trace.frames.responses["status"])
+    ['completed']
+    >>> replay.session.close()
+    """
+    from steer_nb.simulator import Scenario, Simulator
+    from steer_nb.trace import Trace, load
+
+    source = trace if isinstance(trace, Trace) else load(trace)
+    scenario = Scenario.from_trace(source)
+    assert scenario.recording is not None
+    acts, totals = _plan(source, scenario.recording, _chosen(source, lanes))
+    simulator = Simulator(scenario, speed=speed, replay_patience_s=PATIENCE_S)
+    session = connect(simulate=simulator, journal=journal, name=name, quiet=True)
+    if not quiet:
+        line = f"Replaying {scenario.name} in session {name}: {len(acts)} recorded steps.\n"
+        sys.stdout.write(line)
+    playing = Replay(session, scenario.name, acts, totals)
+    playing.start(speed)
+    return playing
+
+
+def _chosen(trace: Trace, lanes: Iterable[str] | None) -> set[str | None] | None:
+    if lanes is None:
+        return None
+    known = {lane.name: lane.stream_id for lane in trace.ledger.lanes.values()}
+    chosen: set[str | None] = set()
+    for name in (lanes,) if isinstance(lanes, str) else lanes:
+        if name not in known:
+            rule = f"one of {', '.join(known) or 'none'}"
+            msg = f"The trace has no lane {name!r}: give {rule}."
+            raise InvalidInput(msg, field="lanes", value=name, rule=rule)
+        chosen.add(known[name])
+    return chosen
+
+
+def _plan(
+    trace: Trace, recording: Recording, chosen: set[str | None] | None
+) -> tuple[list[_Act], _Act | None]:
+    """List what is to be done, and what has to have come before each."""
+    ledger, cuts = trace.ledger, recording.cuts
+    unsent = {e.data["key"] for e in trace if e.note == "unsent" and e.data and "key" in e.data}
+    counts: dict[str | None, int] = {}
+    ends: dict[str, tuple[str | None, int]] = {}  # where each response ended, in its lane's events
+    ended = {r.ended.seq: r for r in ledger.responses.values() if r.ended is not None}
+    parents = {r.id: r.lane.stream_id for r in ledger.responses.values()}
+    acts: list[_Act] = []
+    losses, last = 0, None
+    act = None
+    for entry in trace:
+        data = entry.data or {}
+        if entry.kind == "in":
+            lane = _lane_of(entry.raw)
+            counts[lane] = counts.get(lane, 0) + 1
+            last = entry
+        elif entry.note == "closed" and entry.connection in cuts:
+            losses += 1
+            last = entry
+        elif (entry.kind == "out" and "key" in data) or (entry.note and entry.note not in _OWN):
+            lane = data["lane"] if "lane" in data else parents.get(str(data.get("parent")))
+            if chosen is not None and lane not in chosen:
+                continue
+            needs = {lane: counts.get(lane, 0)}
+            if entry.kind == "out":
+                previous = _previous(entry.raw)
+                where = ends.get(previous or "")
+                if where is not None and (chosen is None or where[0] in chosen):
+                    needs[where[0]] = max(where[1], needs.get(where[0], 0))
+            connections = 0
+            if entry.kind == "out":
+                connections = 1 + sum(number < entry.connection for number in cuts)
+            acts.append(
+                _Act(entry, lane, needs, losses, connections, _between(last, entry),
+                     data.get("key") not in unsent)
+            )  # fmt: skip
+            act = acts[-1]
+            last = entry
+        response = ended.get(entry.seq)
+        if response is not None:
+            lane = response.lane.stream_id
+            ends[response.id] = lane, counts.get(lane, 0)
+    if act is None:
+        return acts, None
+    rest = {lane: n for lane, n in counts.items() if chosen is None or lane in chosen}
+    return acts, _Act(act.entry, None, rest, losses, 0, 0.0)
+
+
+def _between(before: Entry | None, entry: Entry) -> float:
+    if before is None or before.t is None or entry.t is None:
+        return 0.0
+    return max(0.0, entry.t - before.t)
+
+
+def _lane_of(raw: str | None) -> str | None:
+    """The lane that a message names."""
+    lane = _fields(raw).get("stream_id")
+    return lane if isinstance(lane, str) else None
+
+
+def _previous(raw: str | None) -> str | None:
+    previous = _fields(raw).get("previous_response_id")
+    return previous if isinstance(previous, str) else None
+
+
+def _fields(raw: str | None) -> dict[str, Any]:
+    try:
+        value = json.loads(raw or "")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

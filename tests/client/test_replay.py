@@ -1,0 +1,266 @@
+"""A recorded session played again: what a person sees, and what the tables say, is the same."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+import steer_nb
+from steer_nb.errors import InvalidInput, ScenarioError, TraceError, WaitTimeout
+from steer_nb.simulator import AwaitSteer, CallFunction, Say, Simulator, list_scenarios, scenario
+from steer_nb.trace import Entry, Header, Trace
+from tests.support.simulated import answer
+
+TABLES = ("responses", "items", "tool_calls", "steers", "required_inputs")
+# What has to differ: the trace's own id, which begins the ids of its lanes and connections, and
+# times. `created_at` is the service's word, and recorded.
+IDS = {"trace_id", "lane_id", "connection_id"}
+TIMES = re.compile(r"^(?!created_at$).*_at$|_s$")
+
+CALLS = [s.name for s in list_scenarios() if s.name not in ("planner", "failures")]
+FAILURES = [
+    "steering_not_supported", "successor_creation_failed", "server_error", "max_output_tokens",
+    "content_filter", "credit_balance_exhausted", "refusal", "model_not_found",
+]  # fmt: skip
+
+
+def record(play, which, speed=0, **options):
+    """Play something live and give its trace."""
+    simulator = Simulator(which, speed=speed, **options)
+    session = steer_nb.connect(
+        simulate=simulator, journal=False, quiet=True, reconnect=steer_nb.Reconnect()
+    )
+    try:
+        play(session)
+    finally:
+        session.close()
+    return session.trace
+
+
+def fill_all(lane):
+    for needed in lane.required_input:
+        given = answer(needed.call)
+        hidden = ("type", "call_id", "approval_request_id", "execution")
+        lane.fill(needed.key, **{k: v for k, v in given.items() if k not in hidden})
+
+
+def again(trace, speed=0, **options):
+    """Replay a trace to its end and give the trace of that."""
+    playing = steer_nb.replay(trace, speed=speed, quiet=True, **options)
+    try:
+        playing.wait(timeout=60)
+        assert playing.state == "ended", playing
+    finally:
+        playing.session.close()
+    return playing.session.trace
+
+
+def assert_same_tables(recorded, replayed):
+    for name in TABLES:
+        one, other = recorded.frames.table(name), replayed.frames.table(name)
+        kept = [c for c in one.columns if c not in IDS and not TIMES.search(c)]
+        assert kept
+        pd.testing.assert_frame_equal(one[kept], other[kept], obj=name)
+    wires = [[(e.kind, e.raw) for e in trace if e.kind == "in"] for trace in (recorded, replayed)]
+    lanes = [sorted(raw for _, raw in wire) for wire in wires]
+    assert lanes[0] == lanes[1]
+
+
+def steer_waiting(session, lane):
+    """Steer a response that waits for input, as a client may that is not ours."""
+    text = json.dumps(
+        {"type": "response.steer", "previous_response_id": lane.response.id, "input": "In Porto."}
+    )
+    key, data = f"steer-{90 + len(lane.steers)}", {"lane": lane.name}
+    session.act(lambda: session.core.sender.repeat(key, text, data, sent=True))
+    session.until(lambda ledger: True if ledger.steers[key].state == "pending" else None, 30, str)
+
+
+def steer_planner(session):
+    lane = session.lane("trip", instructions="Be brief.")
+    lane.create("Plan a trip to Lisbon.")
+    while lane.text.count(" ") < 20:
+        time.sleep(0.005)
+    lane.steer("Under 300 euros.").wait(30)
+    while lane.text.count(" ") < 5:
+        time.sleep(0.005)
+    lane.steer("And by train.")
+    lane.wait(30)
+    other = lane.fork("other")
+    other.create("Shorter.")
+    lane.create("Thanks.").wait(30)
+    session.wait(30)
+
+
+@pytest.mark.parametrize("speed", [0, 3])
+def test_steers_meet_the_same_word(speed):
+    recorded = record(steer_planner, "planner", speed=20)
+    assert len(recorded.frames.steers) == 2
+    replayed = again(recorded, speed)
+    assert_same_tables(recorded, replayed)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("steered", [False, True])
+def test_calls_of_every_kind(name, steered):
+    def play(session):
+        lane = session.lane("a")
+        lane.create("What is the weather in Lisbon?")
+        for _ in range(2):
+            if lane.wait(30) != "waiting_input":
+                break
+            if steered:
+                steer_waiting(session, lane)
+            fill_all(lane)
+            lane.send_continuation()
+        assert lane.wait(30) == "idle"
+
+    recorded = record(play, name)
+    assert len(recorded.frames.required_inputs) >= 1
+    assert len(recorded.frames.steers) >= steered
+    assert_same_tables(recorded, again(recorded))
+
+
+@pytest.mark.parametrize("word", FAILURES)
+def test_every_failure(word):
+    def play(session):
+        lane = session.lane()
+        response = lane.create(f"Please do {word}.")
+        if word in ("steering_not_supported", "successor_creation_failed"):
+            while lane.text.count(" ") < 3:
+                time.sleep(0.002)
+            lane.steer("Now?").wait(30)
+        lane.wait(30)
+        lane.create("And now hello.", previous_response_id=None)
+        lane.wait(30)
+        assert response.status
+
+    recorded = record(play, "failures")
+    assert_same_tables(recorded, again(recorded))
+
+
+def test_a_lost_connection_is_lost_again():
+    def play(session):
+        lane = session.lane("a")
+        lane.create("Hello.").wait(30)
+        lane.create("Please disconnect.")
+        session.until(lambda ledger: True if len(ledger.connections) == 2 else None, 30, str)
+        lane.recover("continue")
+        lane.create("Hello again.")
+        lane.wait(30)
+
+    recorded = record(play, "failures")
+    assert len(recorded.frames.connections) == 2
+    assert_same_tables(recorded, again(recorded))
+
+
+def test_lanes_side_by_side_and_only_some_of_them(tmp_path):
+    def play(session):
+        for name in ("a", "b", "c"):
+            session.lane(name).create("Plan a trip to Rome.")
+        session.wait(30)
+        session["b"].create("More.")
+        session.wait(30)
+
+    recorded = record(play, "planner")
+    file = tmp_path / "run.jsonl"
+    recorded.save(file)
+    assert_same_tables(recorded, again(file))
+    some = again(str(file), lanes=["b"])
+    assert [r.lane.name for r in some.ledger.responses.values()] == ["b", "b"]
+    with pytest.raises(InvalidInput, match="no lane 'd': give one of a, b, c"):
+        steer_nb.replay(file, lanes="d")
+
+
+def test_tools_are_not_run_again():
+    ran = []
+
+    def get_weather(city: str) -> str:
+        """Look it up.
+
+        Parameters
+        ----------
+        city : str
+            Where.
+        """
+        ran.append(city)
+        return "sunny"
+
+    def play(session):
+        lane = session.lane("a", tools=[steer_nb.tool(get_weather, policy="auto")])
+        lane.create("What is the weather in Rome?")
+        lane.wait(30)
+
+    recorded = record(play, "weather")
+    assert ran == ["Rome"]
+    replayed = again(recorded)
+    assert ran == ["Rome"]
+    assert_same_tables(recorded, replayed)
+
+
+@scenario("slow", "Calls at once, speaks, and waits.")
+def slow(turn):
+    yield Say("One two three.")
+    yield AwaitSteer(0)
+    yield CallFunction("f", {})
+
+
+def test_waiting_can_be_interrupted_and_the_replay_goes_on():
+    def play(session):
+        session.lane("a").create("Plan a trip.").wait(30)
+
+    recorded = record(play, "planner", speed=20)
+    playing = steer_nb.replay(recorded, speed=1, quiet=True)
+    with pytest.raises(WaitTimeout, match="still goes on"):
+        playing.wait(timeout=0.05)
+    assert playing.state == "playing"
+    assert "0 of 2" in repr(playing) or "2 of 2" in repr(playing) or "1 of 2" in repr(playing)
+    playing.wait(timeout=30)
+    assert playing.state == "ended"
+    assert_same_tables(recorded, playing.session.trace)
+    playing.session.close()
+
+
+def test_stopping_and_closing_end_it():
+    def play(session):
+        session.lane("a").create("Plan a trip.").wait(30)
+        session.lane("a").create("More.").wait(30)
+
+    recorded = record(play, "planner", speed=20)
+    playing = steer_nb.replay(recorded, speed=0.01, quiet=True)
+    playing.stop()
+    assert playing.wait(10).state == "stopped"
+    playing.session.close()
+    closed = steer_nb.replay(recorded, speed=0.01, quiet=True)
+    closed.session.close()
+    assert closed.wait(10).state == "stopped"
+    for thread in threading.enumerate():
+        if thread.name == "steer-nb replay":
+            thread.join(5)
+            assert not thread.is_alive()
+
+
+async def test_a_replay_can_be_awaited():
+    def play(session):
+        session.lane("a").create("Plan a trip.").wait(30)
+
+    recorded = record(play, "planner")
+    playing = await steer_nb.replay(recorded, speed=0, quiet=True)
+    assert playing.state == "ended"
+    playing.session.close()
+
+
+def test_what_cannot_be_played(tmp_path):
+    with pytest.raises(TraceError, match="cannot be read"):
+        steer_nb.replay(tmp_path / "none.jsonl")
+    empty = Trace(Header(1, "ab" * 16, 0.0), [Entry(0, 0.0, 0.0, "note", note="session", data={})])
+    with pytest.raises(ScenarioError, match="holds no events of a service"):
+        steer_nb.replay(empty)
+    recorded = record(lambda session: session.lane().create("Hi.").wait(30), "weather")
+    with pytest.raises(InvalidInput, match="0 or more, not -1"):
+        steer_nb.replay(recorded, speed=-1)
