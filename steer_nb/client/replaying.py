@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from os import PathLike
 
+    from steer_nb.client.lane import Lane
     from steer_nb.client.session import Session
     from steer_nb.simulator.recording import Recording
     from steer_nb.trace import Entry, Trace
@@ -127,6 +128,12 @@ class Replay:
                 self._end.set_result(None)
 
         threading.Thread(target=run, name="steer-nb replay", daemon=True).start()
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """The lanes that are played, in the order of the recording; open or still to be opened."""
+        names = dict.fromkeys(act.lane for act in self._acts)
+        return [self.session.lane_object(name) for name in names]
 
     @property
     def state(self) -> str:
