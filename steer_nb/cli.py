@@ -195,8 +195,11 @@ def _list_options() -> None:
         choices = f" ({' | '.join(one.choices)})" if one.choices else ""
         question = f" [question {one.question}]" if one.question else ""
         print(f"{one.name}={default}{choices}{question}\n    {one.help}")
-    print("\nThe letters are the questions that the documents leave open; each default is the")
-    print("documented or likeliest answer. Set one with --set NAME=VALUE.")
+    print(
+        "\nThe letters are questions that the documents leave open; each default is the documented"
+        "\nor likeliest answer. To question f, how many successors several steers have, every"
+        "\nsource says one. Set an option with --set NAME=VALUE."
+    )
 
 
 def _replay(arguments: argparse.Namespace) -> int:

@@ -207,7 +207,8 @@ def recover(
             from steer_nb.simulator import Simulator
 
             # Another seed: with the old one it would give out the ids of the old responses again.
-            simulator = Simulator(str(was["simulator"]), seed=len(trace)).start()
+            scenario = str(was.get("scenario") or was["simulator"])
+            simulator = Simulator(scenario, seed=len(trace)).start()
             given: Endpoint | None = of_url(simulator.url)
         elif client is not None:
             given = of_client(client, api_key=api_key, headers=headers)

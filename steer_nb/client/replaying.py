@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.io import tick, wait
@@ -36,6 +37,8 @@ PATIENCE_S = 60.0
 """Real seconds that the simulator waits for a steer of ours: a busy machine may be slow."""
 STILL_S = 3.0
 """So long a lane at rest may bring nothing before the replay goes on without what is missing."""
+STUCK_S = 20.0
+"""So long, and the longest recorded pause, a busy one may."""
 
 # What a session notes by itself; everything else was a person's doing, or a tool's.
 _OWN = frozenset(
@@ -49,6 +52,7 @@ class _Act:
     """One recorded doing, and what must have come before it."""
 
     entry: Entry
+    key: str
     lane: str | None
     needs: dict[str | None, int]
     losses: int
@@ -101,13 +105,17 @@ class Replay:
     >>> replay.session.close()
     """
 
-    def __init__(self, session: Session, name: str, acts: list[_Act], totals: _Act | None) -> None:
+    def __init__(
+        self, session: Session, name: str, acts: list[_Act], totals: _Act | None, pause: float = 0.0
+    ) -> None:
         self.session = session
         self._name = name
         self._acts = acts
         self._totals = totals
+        self._pause = pause
         self._done = 0
         self._counts = _Counts()
+        self._longest = 0.0
         self._news = threading.Event()
         self._stop = threading.Event()
         self._end: Future[None] = Future()
@@ -192,6 +200,7 @@ class Replay:
 
     def _drive(self, speed: float) -> None:
         self._counts.changed = time.monotonic()
+        self._longest = self._pause / speed if speed > 0 else 0.0
         for act in self._acts:
             if not self._until(act):
                 return
@@ -225,8 +234,11 @@ class Replay:
 
     def _still(self, act: _Act) -> bool:
         """Whether nothing comes any more that could be waited for."""
-        if time.monotonic() - self._counts.changed < STILL_S or not self.session.core.connected:
+        silence = time.monotonic() - self._counts.changed
+        if silence < STILL_S or not self.session.core.connected:
             return False
+        if silence > STUCK_S + self._longest:
+            return True
 
         def rest(ledger: Any) -> bool:
             states = (ledger.lanes.get(lane) for lane in act.needs)
@@ -238,7 +250,10 @@ class Replay:
         """Do one thing again, on the I/O thread."""
         core, entry, data = self.session.core, act.entry, dict(act.entry.data or {})
         if entry.kind == "out":
-            core.sender.repeat(data["key"], entry.raw or "", data, sent=act.sent)
+            kept = core.lanes.setdefault(act.lane, LaneSettings(act.lane, open=False))
+            if not kept.fields:  # a recording of others notes no lanes
+                kept.fields, kept.open = dict(core.defaults), True
+            core.sender.repeat(act.key, entry.raw or "", {**data, "lane": act.lane}, sent=act.sent)
             return
         if entry.note in ("lane", "lane_closed"):
             kept = core.lanes.setdefault(act.lane, LaneSettings(act.lane))
@@ -317,7 +332,9 @@ def replay(
     if not quiet:
         line = f"Replaying {scenario.name} in session {name}: {len(acts)} recorded steps.\n"
         sys.stdout.write(line)
-    playing = Replay(session, scenario.name, acts, totals)
+    times = [entry.t for entry in source if entry.t is not None]
+    pause = max((b - a for a, b in pairwise(times)), default=0.0)
+    playing = Replay(session, scenario.name, acts, totals, pause)
     playing.start(speed)
     return playing
 
@@ -341,50 +358,49 @@ def _plan(
 ) -> tuple[list[_Act], _Act | None]:
     """List what is to be done, and what has to have come before each."""
     ledger, cuts = trace.ledger, recording.cuts
-    unsent = {e.data["key"] for e in trace if e.note == "unsent" and e.data and "key" in e.data}
+    requests = {r.sent.seq: r for r in ledger.requests.values()}
+    steers = {s.sent.seq: s for s in ledger.steers.values() if s.sent is not None}
+    unsent = {str(e.data["key"]) for e in trace if e.note == "unsent" and e.data}
+    ended = {r.ended.seq: r for r in ledger.responses.values() if r.ended is not None}
     counts: dict[str | None, int] = {}
     ends: dict[str, tuple[str | None, int]] = {}  # where each response ended, in its lane's events
-    ended = {r.ended.seq: r for r in ledger.responses.values() if r.ended is not None}
-    parents = {r.id: r.lane.stream_id for r in ledger.responses.values()}
     acts: list[_Act] = []
     losses, last = 0, None
-    act = None
     for entry in trace:
-        data = entry.data or {}
         if entry.kind == "in":
             lane = _lane_of(entry.raw)
             counts[lane] = counts.get(lane, 0) + 1
-            last = entry
         elif entry.note == "closed" and entry.connection in cuts:
             losses += 1
-            last = entry
-        elif (entry.kind == "out" and "key" in data) or (entry.note and entry.note not in _OWN):
-            lane = data["lane"] if "lane" in data else parents.get(str(data.get("parent")))
-            if chosen is not None and lane not in chosen:
-                continue
+        elif entry.seq in requests or entry.seq in steers:
+            sent = requests.get(entry.seq) or steers[entry.seq]
+            lane = None if sent.lane is None else sent.lane.stream_id
             needs = {lane: counts.get(lane, 0)}
-            if entry.kind == "out":
-                previous = _previous(entry.raw)
-                where = ends.get(previous or "")
-                if where is not None and (chosen is None or where[0] in chosen):
-                    needs[where[0]] = max(where[1], needs.get(where[0], 0))
-            connections = 0
-            if entry.kind == "out":
-                connections = 1 + sum(number < entry.connection for number in cuts)
-            acts.append(
-                _Act(entry, lane, needs, losses, connections, _between(last, entry),
-                     data.get("key") not in unsent)
-            )  # fmt: skip
-            act = acts[-1]
-            last = entry
+            parent, n = ends.get(getattr(sent, "previous_response_id", None) or "", (lane, 0))
+            if chosen is None or parent in chosen:
+                needs[parent] = max(n, needs.get(parent, 0))
+            number = 1 + sum(cut < entry.connection for cut in cuts)
+            act = _Act(entry, sent.key, lane, needs, losses, number, _between(last, entry))
+            act.sent = sent.key not in unsent
+            if chosen is None or lane in chosen:
+                acts.append(act)
+        elif entry.note is not None and entry.note not in _OWN:
+            data = entry.data or {}
+            owner = ledger.responses.get(str(data.get("parent")))
+            lane = data.get("lane") if owner is None else owner.lane.stream_id
+            needs = {lane: counts.get(lane, 0)}
+            act = _Act(entry, "", lane, needs, losses, 0, _between(last, entry))
+            if chosen is None or lane in chosen:
+                acts.append(act)
+        else:
+            continue
+        last = entry
         response = ended.get(entry.seq)
         if response is not None:
             lane = response.lane.stream_id
             ends[response.id] = lane, counts.get(lane, 0)
-    if act is None:
-        return acts, None
     rest = {lane: n for lane, n in counts.items() if chosen is None or lane in chosen}
-    return acts, _Act(act.entry, None, rest, losses, 0, 0.0)
+    return acts, _Act(acts[-1].entry, "", None, rest, losses, 0, 0.0) if acts else None
 
 
 def _between(before: Entry | None, entry: Entry) -> float:
@@ -397,11 +413,6 @@ def _lane_of(raw: str | None) -> str | None:
     """The lane that a message names."""
     lane = _fields(raw).get("stream_id")
     return lane if isinstance(lane, str) else None
-
-
-def _previous(raw: str | None) -> str | None:
-    previous = _fields(raw).get("previous_response_id")
-    return previous if isinstance(previous, str) else None
 
 
 def _fields(raw: str | None) -> dict[str, Any]:

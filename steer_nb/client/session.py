@@ -86,6 +86,8 @@ class Session:
         """Connect; `steer_nb.connect` calls it once."""
         self._journal_path = None if journal is None else journal.path
         about = {"simulator": self._scenario, "model": self.core.defaults["model"]}
+        if self._simulator is not None and self._simulator.scenario.reference != self._scenario:
+            about["scenario"] = self._simulator.scenario.reference
         opening = io_thread.submit(self.core.open(journal, about))
         try:
             wait(opening)

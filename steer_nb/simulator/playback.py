@@ -217,6 +217,9 @@ class Playback:
     def settle(self, steering: Steering) -> bool:
         """Do with the queue what was recorded; False where the ordinary rules shall."""
         record, answer = self._record, self.answer
+        for refusal in self._refusals.values():
+            refusal()
+        self._refusals.clear()
         for mark, steer in self._steers.items():
             if mark.phase == "ended" and steer in record.queued:
                 steering.acknowledge(steer)
@@ -225,7 +228,9 @@ class Playback:
             steering.fail(record, failures[0] or None)
             return True
         blocking = self._connection.options.async_calls == "block"
-        if answer.successor is None or record.required(async_blocks=blocking):
+        if not record.queued or answer.successor is None:
+            return False
+        if record.required(async_blocks=blocking):
             return False
         record.successor_due = True
         record.lane.put_successor(record)
@@ -254,7 +259,7 @@ class Playback:
             elif kind in _TERMINALS and record.live:
                 self._end(engine, kind, event)
             elif kind == "error" and record.live:
-                engine.break_off(record, RecordedRefusal(event))
+                engine.break_off(record, self._error(event))
             else:
                 self._send(event)
                 if kind == "response.output_item.done":
@@ -296,18 +301,42 @@ class Playback:
     def _send(self, event: dict[str, Any]) -> None:
         record = self._record
         if event["type"] == "error":  # about the connection, or about nothing that we know
-            self._connection.write(RecordedRefusal(event).event(record.lane.stream_id))
+            self._connection.write(self._error(event).event(record.lane.stream_id))
             return
-        fields = _renamed(event, self._names)
-        fields.pop("sequence_number", None)
-        fields.pop("stream_id", None)
+        fields = self._on_lane(_renamed(event, self._names))
         if isinstance(fields.get("response"), dict):
             fields["response"] = self._response(event)
-        self._connection.emit(record, **fields)
+        if "sequence_number" in fields:
+            fields["sequence_number"] = record.sequence
+            record.sequence += 1
+        self._connection.write(fields)
         item = fields.get("item")
         if event["type"] == "response.output_item.done" and isinstance(item, dict):
             record.output.append(item)
             record.calls |= calls_in([item])
+
+    def _on_lane(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Name the lane of this request in an event of a response; the order of fields stays."""
+        lane = self._record.lane.stream_id
+        if "stream_id" not in event and not event["type"].startswith("response."):
+            return event
+        if lane is None:
+            event.pop("stream_id", None)
+        elif "stream_id" in event:
+            event["stream_id"] = lane
+        else:
+            head: dict[str, Any] = {
+                name: event.pop(name) for name in ("type", "sequence_number") if name in event
+            }
+            event = {**head, "stream_id": lane, **event}
+        return event
+
+    def _error(self, event: dict[str, Any]) -> RecordedRefusal:
+        """Give a recorded error event; inside a response it is numbered like the others."""
+        if "sequence_number" in event:
+            event = {**event, "sequence_number": self._record.sequence}
+            self._record.sequence += 1
+        return RecordedRefusal(event)
 
     def _response(self, event: dict[str, Any]) -> dict[str, Any]:
         """Give the recorded response object, with what it is called now."""

@@ -79,6 +79,15 @@ class Scenario:
         source = str(trace) if isinstance(trace, str | Path) else ""
         return cls(recording.name, about, improvise, source, recording)
 
+    @property
+    def reference(self) -> str:
+        """What finds it again: its file, where it has one of its own, else its name."""
+        file = Path(self.source)
+        built_in = Path(__file__).parent in file.resolve().parents
+        if not self.source or built_in or not file.is_file():
+            return self.name
+        return f"{self.source}:{self.name}" if file.suffix == ".py" else self.source
+
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.description}>"
 

@@ -85,7 +85,8 @@ class Steering:
                 record = self._target(record, target)
         except SteerRefused as refused:
             connection.account.update(entry, fate="failed", code=refused.code)
-            fields = {"previous_response_id": target, "input": given}
+            named = {} if mark is None or mark.steer_id is None else {"id": mark.steer_id}
+            fields = {**named, "previous_response_id": target, "input": given}
             if playback is not None and mark is not None and playback.waits(mark):
                 playback.refuse(mark, partial(self._failed, record, fields, refused))
             else:
@@ -147,7 +148,7 @@ class Steering:
 
     def settle(self, record: Record) -> None:
         """Decide what follows a terminal event while steers are queued."""
-        if record.playback is not None and record.queued and record.playback.settle(self):
+        if record.playback is not None and record.playback.settle(self):
             return
         if self._options.acknowledge == "after_terminal":
             for steer in record.queued:

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 
-import pandas as pd
 import pytest
 
 import steer_nb
 from steer_nb.errors import InvalidInput, ScenarioError, TraceError, WaitTimeout
 from steer_nb.simulator import AwaitSteer, CallFunction, Say, Simulator, list_scenarios, scenario
+from steer_nb.simulator.scenarios.failures import _STEERS_REFUSED, FAILURES
 from steer_nb.trace import Entry, Header, Trace
+from tests.support.replayed import assert_same_events, assert_same_tables
 from tests.support.simulated import answer
 
-TABLES = ("responses", "items", "tool_calls", "steers", "required_inputs")
-# What has to differ: the trace's own id, which begins the ids of its lanes and connections, and
-# times. `created_at` is the service's word, and recorded.
-IDS = {"trace_id", "lane_id", "connection_id"}
-TIMES = re.compile(r"^(?!created_at$).*_at$|_s$")
-
 CALLS = [s.name for s in list_scenarios() if s.name not in ("planner", "failures")]
-FAILURES = [
-    "steering_not_supported", "successor_creation_failed", "server_error", "max_output_tokens",
-    "content_filter", "credit_balance_exhausted", "refusal", "model_not_found",
-]  # fmt: skip
+# The first has its own test; the second a client takes for the end of its connection.
+LOSSES = ("disconnect", "websocket_connection_limit_reached")
+STEERED = (*_STEERS_REFUSED, "successor_creation_failed")
 
 
 def record(play, which, speed=0, **options):
@@ -60,15 +53,9 @@ def again(trace, speed=0, **options):
     return playing.session.trace
 
 
-def assert_same_tables(recorded, replayed):
-    for name in TABLES:
-        one, other = recorded.frames.table(name), replayed.frames.table(name)
-        kept = [c for c in one.columns if c not in IDS and not TIMES.search(c)]
-        assert kept
-        pd.testing.assert_frame_equal(one[kept], other[kept], obj=name)
-    wires = [[(e.kind, e.raw) for e in trace if e.kind == "in"] for trace in (recorded, replayed)]
-    lanes = [sorted(raw for _, raw in wire) for wire in wires]
-    assert lanes[0] == lanes[1]
+def assert_same(recorded, replayed):
+    assert_same_tables(recorded, replayed)
+    assert_same_events(recorded, replayed)
 
 
 def steer_waiting(session, lane):
@@ -102,7 +89,7 @@ def test_steers_meet_the_same_word(speed):
     recorded = record(steer_planner, "planner", speed=20)
     assert len(recorded.frames.steers) == 2
     replayed = again(recorded, speed)
-    assert_same_tables(recorded, replayed)
+    assert_same(recorded, replayed)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -123,15 +110,15 @@ def test_calls_of_every_kind(name, steered):
     recorded = record(play, name)
     assert len(recorded.frames.required_inputs) >= 1
     assert len(recorded.frames.steers) >= steered
-    assert_same_tables(recorded, again(recorded))
+    assert_same(recorded, again(recorded))
 
 
-@pytest.mark.parametrize("word", FAILURES)
+@pytest.mark.parametrize("word", [w for w in FAILURES if w not in LOSSES])
 def test_every_failure(word):
     def play(session):
         lane = session.lane()
         response = lane.create(f"Please do {word}.")
-        if word in ("steering_not_supported", "successor_creation_failed"):
+        if word in STEERED:
             while lane.text.count(" ") < 3:
                 time.sleep(0.002)
             lane.steer("Now?").wait(30)
@@ -141,7 +128,7 @@ def test_every_failure(word):
         assert response.status
 
     recorded = record(play, "failures")
-    assert_same_tables(recorded, again(recorded))
+    assert_same(recorded, again(recorded))
 
 
 def test_a_lost_connection_is_lost_again():
@@ -156,7 +143,7 @@ def test_a_lost_connection_is_lost_again():
 
     recorded = record(play, "failures")
     assert len(recorded.frames.connections) == 2
-    assert_same_tables(recorded, again(recorded))
+    assert_same(recorded, again(recorded))
 
 
 def test_lanes_side_by_side_and_only_some_of_them(tmp_path):
@@ -170,7 +157,7 @@ def test_lanes_side_by_side_and_only_some_of_them(tmp_path):
     recorded = record(play, "planner")
     file = tmp_path / "run.jsonl"
     recorded.save(file)
-    assert_same_tables(recorded, again(file))
+    assert_same(recorded, again(file))
     some = again(str(file), lanes=["b"])
     assert [r.lane.name for r in some.ledger.responses.values()] == ["b", "b"]
     with pytest.raises(InvalidInput, match="no lane 'd': give one of a, b, c"):
@@ -200,7 +187,7 @@ def test_tools_are_not_run_again():
     assert ran == ["Rome"]
     replayed = again(recorded)
     assert ran == ["Rome"]
-    assert_same_tables(recorded, replayed)
+    assert_same(recorded, replayed)
 
 
 @scenario("slow", "Calls at once, speaks, and waits.")
@@ -222,7 +209,7 @@ def test_waiting_can_be_interrupted_and_the_replay_goes_on():
     assert "0 of 2" in repr(playing) or "2 of 2" in repr(playing) or "1 of 2" in repr(playing)
     playing.wait(timeout=30)
     assert playing.state == "ended"
-    assert_same_tables(recorded, playing.session.trace)
+    assert_same(recorded, playing.session.trace)
     playing.session.close()
 
 
@@ -264,3 +251,23 @@ def test_what_cannot_be_played(tmp_path):
     recorded = record(lambda session: session.lane().create("Hi.").wait(30), "weather")
     with pytest.raises(InvalidInput, match="0 or more, not -1"):
         steer_nb.replay(recorded, speed=-1)
+
+
+@pytest.mark.parametrize("kind", ["yaml", "py", "jsonl"])
+def test_a_session_with_a_scenario_from_a_file_is_recovered_with_it(kind, tmp_path):
+    file = tmp_path / f"mine.{kind}"
+    if kind == "jsonl":
+        record(lambda session: session.lane("a").create("Hi.").wait(30), "planner").save(file)
+    elif kind == "yaml":
+        file.write_text("name: other\nturns: [say: Hi.]", encoding="utf-8")
+    else:
+        lines = ["from steer_nb.simulator import Say, scenario", "@scenario('one', 'One.')"]
+        lines += ["def one(turn):", "    yield Say('1')", "@scenario('two', 'Two.')"]
+        file.write_text("\n".join([*lines, "def two(turn):", "    yield Say('2')"]), "utf-8")
+    which = f"{file}:two" if kind == "py" else file
+    session = steer_nb.connect(simulate=str(which), journal=tmp_path / "j", quiet=True)
+    name = session.simulator.scenario.name
+    session.close()
+    recovered = steer_nb.recover(tmp_path / "j", quiet=True)
+    assert recovered.simulator.scenario.name == name
+    recovered.close()
