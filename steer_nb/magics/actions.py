@@ -270,7 +270,7 @@ def _replay(parsed: Parsed, _: Spaces) -> Replay:
     for lane in playing.lanes[:_MOST]:
         LaneView(playing.session, lane).show()
     if parsed.get("wait"):
-        say(repr(playing.wait()))
+        playing.wait()
     return playing
 
 

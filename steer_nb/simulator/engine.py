@@ -85,7 +85,7 @@ class Engine:
             await self._connection.service.pace().wait(answer.moments[0].seconds)
             raise RecordedRefusal(answer.moments[0].event or {})
         record = record or trusted(lane, body)
-        record.playback = Playback(answer, record)
+        record.playback = Playback(answer, record, body.get("previous_response_id"))
         return record
 
     def _checked(self, lane: Lane, body: dict[str, Any]) -> Record:

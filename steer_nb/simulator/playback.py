@@ -173,11 +173,14 @@ class Playback:
         What was recorded.
     record : Record
         The response that it becomes; it gets its id here.
+    previous : str, optional
+        What the request says that it continues, where we do not know that.
     """
 
-    def __init__(self, answer: Answer, record: Record) -> None:
+    def __init__(self, answer: Answer, record: Record, previous: str | None = None) -> None:
         self.answer = answer
         self._record = record
+        self._previous = previous
         self._connection: Connection = record.lane.connection
         seat = self._connection.seat
         assert seat is not None
@@ -344,10 +347,9 @@ class Playback:
         found: dict[str, Any] = _renamed(response, self._names) if response else {}
         found["id"] = self._record.id
         parent = self._record.parent
-        if parent is not None or not self._names:
-            named = found.get("previous_response_id") if parent is None else parent.id
-            if "previous_response_id" in found or named is not None:
-                found["previous_response_id"] = named
+        previous = self._previous if parent is None else parent.id
+        if previous is not None or "previous_response_id" in found:
+            found["previous_response_id"] = previous
         return found
 
     def _end(self, engine: Engine, kind: str, event: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ import re
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from steer_nb.errors import ScenarioError
 from steer_nb.simulator import calls, hosted, load_scenario, steps
@@ -332,6 +334,26 @@ def test_mistakes_name_their_line(written, text, line, says):
     assert "\n" not in message
     assert (caught.value.path, caught.value.line) == (str(path), line)
     assert caught.value.column is not None
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(0, len(TRIP)),
+    st.integers(0, 12),
+    st.text("\t\n\"'!%&*-:?@[]{}|>#~ ,aé\x85\u2028\x00", max_size=6),
+)
+def test_whatever_stands_there_is_read_or_refused(tmp_path_factory, at, length, text):
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_bytes((TRIP[:at] + text + TRIP[at + length :]).encode())
+    refused = None
+    try:
+        load_scenario(path)
+    except ScenarioError as error:
+        refused = error
+    if refused is not None:
+        assert refused.line is not None
+        assert refused.line <= len(path.read_text("utf-8").splitlines()) + 1
+        assert "\n" not in str(refused)
 
 
 def test_columns_point_at_the_word(written):

@@ -86,7 +86,7 @@ Examples
 ...     simulator.scenario
 <Scenario 'trip': Plans a trip, and looks up the weather.>
 >>> _ = file.write_text("turns: [{sya: Hello.}]")
->>> Simulator("trip.yaml")
+>>> Simulator("trip.yaml")  # doctest: +ELLIPSIS
 Traceback (most recent call last):
 steer_nb.errors.ScenarioError: trip.yaml, line 1, column 10: there is no step 'sya'. Did ...
 >>> file.unlink()
