@@ -7,7 +7,6 @@ a steer meets the same word at any speed.
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
@@ -18,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.io import tick, wait
 from steer_nb.client.registry import connect
+from steer_nb.client.replay_plan import Act, chosen_lanes, lane_of, plan
 from steer_nb.client.settings import LaneSettings
-from steer_nb.errors import InvalidInput, WaitTimeout
+from steer_nb.errors import WaitTimeout
 from steer_nb.ledger import rules
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from steer_nb.client.lane import Lane
     from steer_nb.client.session import Session
-    from steer_nb.simulator.recording import Recording
     from steer_nb.trace import Entry, Trace
 
 __all__ = ["Replay", "replay"]
@@ -39,26 +38,6 @@ STILL_S = 3.0
 """So long a lane at rest may bring nothing before the replay goes on without what is missing."""
 STUCK_S = 20.0
 """So long, and the longest recorded pause, a busy one may."""
-
-# What a session notes by itself; everything else was a person's doing, or a tool's.
-_OWN = frozenset(
-    {"session", "recovered", "connected", "connect_failed", "closed", "reconnecting", "gave_up",
-     "problem"}
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Act:
-    """One recorded doing, and what must have come before it."""
-
-    entry: Entry
-    key: str
-    lane: str | None
-    needs: dict[str | None, int]
-    losses: int
-    connections: int
-    after: float
-    sent: bool = True
 
 
 @dataclass(slots=True)
@@ -76,7 +55,7 @@ class _Counts:
             entry = entries[self.at]
             self.at += 1
             if entry.kind == "in":
-                lane = _lane_of(entry.raw)
+                lane = lane_of(entry.raw)
                 self.lanes[lane] = self.lanes.get(lane, 0) + 1
                 self.changed = time.monotonic()
             elif entry.note == "closed":
@@ -106,7 +85,7 @@ class Replay:
     """
 
     def __init__(
-        self, session: Session, name: str, acts: list[_Act], totals: _Act | None, pause: float = 0.0
+        self, session: Session, name: str, acts: list[Act], totals: Act | None, pause: float = 0.0
     ) -> None:
         self.session = session
         self._name = name
@@ -140,7 +119,9 @@ class Replay:
     @property
     def lanes(self) -> list[Lane]:
         """The lanes that are played, in the order of the recording; open or still to be opened."""
-        names = dict.fromkeys(act.lane for act in self._acts)
+        names = dict.fromkeys(
+            act.lane for act in self._acts if act.entry.kind == "out" or act.entry.note == "lane"
+        )
         return [self.session.lane_object(name) for name in names]
 
     @property
@@ -210,11 +191,13 @@ class Replay:
             if self.session.closed:
                 return
             self.session.act(lambda act=act: self._do(act))  # type: ignore[misc]
+            if act.entry.kind == "out" or act.entry.note == "lane":
+                self.session.lane_object(act.lane)
             self._done += 1
         if self._totals is not None:
             self._until(self._totals)
 
-    def _until(self, act: _Act) -> bool:
+    def _until(self, act: Act) -> bool:
         """Wait until what came before has come again; False when nothing more is to be done."""
         while not self._stop.is_set() and not self.session.closed:
             self._news.clear()
@@ -223,7 +206,7 @@ class Replay:
             self._news.wait(0.1)
         return False
 
-    def _ready(self, act: _Act) -> bool:
+    def _ready(self, act: Act) -> bool:
         counts, core = self._counts, self.session.core
         return (
             all(counts.lanes.get(lane, 0) >= n for lane, n in act.needs.items())
@@ -232,7 +215,7 @@ class Replay:
             and (core.connected or act.entry.kind == "note")
         )
 
-    def _still(self, act: _Act) -> bool:
+    def _still(self, act: Act) -> bool:
         """Whether nothing comes any more that could be waited for."""
         silence = time.monotonic() - self._counts.changed
         if silence < STILL_S or not self.session.core.connected:
@@ -246,7 +229,7 @@ class Replay:
 
         return self.session.read(rest)
 
-    def _do(self, act: _Act) -> None:
+    def _do(self, act: Act) -> None:
         """Do one thing again, on the I/O thread."""
         core, entry, data = self.session.core, act.entry, dict(act.entry.data or {})
         if entry.kind == "out":
@@ -278,8 +261,8 @@ def replay(
     """Play a recorded trace again: the simulator serves it, and a session sends what was sent.
 
     Requests, steers, filled answers and notes go out at their recorded moments, so that live views
-    show the session again. Its frames equal the recorded ones, ids included, but for times, for
-    what is counted in them, and for what is not known of a connection before it is made.
+    show the session again. Its frames equal the recorded ones, ids included, but for times and
+    for the trace's own id, which is part of the ids of lanes and connections.
 
     Parameters
     ----------
@@ -326,7 +309,7 @@ def replay(
     source = trace if isinstance(trace, Trace) else load(trace)
     scenario = Scenario.from_trace(source)
     assert scenario.recording is not None
-    acts, totals = _plan(source, scenario.recording, _chosen(source, lanes))
+    acts, totals = plan(source, scenario.recording, chosen_lanes(source, lanes))
     simulator = Simulator(scenario, speed=speed, replay_patience_s=PATIENCE_S)
     session = connect(simulate=simulator, journal=journal, name=name, quiet=True)
     if not quiet:
@@ -337,87 +320,3 @@ def replay(
     playing = Replay(session, scenario.name, acts, totals, pause)
     playing.start(speed)
     return playing
-
-
-def _chosen(trace: Trace, lanes: Iterable[str] | None) -> set[str | None] | None:
-    if lanes is None:
-        return None
-    known = {lane.name: lane.stream_id for lane in trace.ledger.lanes.values()}
-    chosen: set[str | None] = set()
-    for name in (lanes,) if isinstance(lanes, str) else lanes:
-        if name not in known:
-            rule = f"one of {', '.join(known) or 'none'}"
-            msg = f"The trace has no lane {name!r}: give {rule}."
-            raise InvalidInput(msg, field="lanes", value=name, rule=rule)
-        chosen.add(known[name])
-    return chosen
-
-
-def _plan(
-    trace: Trace, recording: Recording, chosen: set[str | None] | None
-) -> tuple[list[_Act], _Act | None]:
-    """List what is to be done, and what has to have come before each."""
-    ledger, cuts = trace.ledger, recording.cuts
-    requests = {r.sent.seq: r for r in ledger.requests.values()}
-    steers = {s.sent.seq: s for s in ledger.steers.values() if s.sent is not None}
-    unsent = {str(e.data["key"]) for e in trace if e.note == "unsent" and e.data}
-    ended = {r.ended.seq: r for r in ledger.responses.values() if r.ended is not None}
-    counts: dict[str | None, int] = {}
-    ends: dict[str, tuple[str | None, int]] = {}  # where each response ended, in its lane's events
-    acts: list[_Act] = []
-    losses, last = 0, None
-    for entry in trace:
-        if entry.kind == "in":
-            lane = _lane_of(entry.raw)
-            counts[lane] = counts.get(lane, 0) + 1
-        elif entry.note == "closed" and entry.connection in cuts:
-            losses += 1
-        elif entry.seq in requests or entry.seq in steers:
-            sent = requests.get(entry.seq) or steers[entry.seq]
-            lane = None if sent.lane is None else sent.lane.stream_id
-            needs = {lane: counts.get(lane, 0)}
-            parent, n = ends.get(getattr(sent, "previous_response_id", None) or "", (lane, 0))
-            if chosen is None or parent in chosen:
-                needs[parent] = max(n, needs.get(parent, 0))
-            number = 1 + sum(cut < entry.connection for cut in cuts)
-            act = _Act(entry, sent.key, lane, needs, losses, number, _between(last, entry))
-            act.sent = sent.key not in unsent
-            if chosen is None or lane in chosen:
-                acts.append(act)
-        elif entry.note is not None and entry.note not in _OWN:
-            data = entry.data or {}
-            owner = ledger.responses.get(str(data.get("parent")))
-            lane = data.get("lane") if owner is None else owner.lane.stream_id
-            needs = {lane: counts.get(lane, 0)}
-            act = _Act(entry, "", lane, needs, losses, 0, _between(last, entry))
-            if chosen is None or lane in chosen:
-                acts.append(act)
-        else:
-            continue
-        last = entry
-        response = ended.get(entry.seq)
-        if response is not None:
-            lane = response.lane.stream_id
-            ends[response.id] = lane, counts.get(lane, 0)
-    rest = {lane: n for lane, n in counts.items() if chosen is None or lane in chosen}
-    return acts, _Act(acts[-1].entry, "", None, rest, losses, 0, 0.0) if acts else None
-
-
-def _between(before: Entry | None, entry: Entry) -> float:
-    if before is None or before.t is None or entry.t is None:
-        return 0.0
-    return max(0.0, entry.t - before.t)
-
-
-def _lane_of(raw: str | None) -> str | None:
-    """The lane that a message names."""
-    lane = _fields(raw).get("stream_id")
-    return lane if isinstance(lane, str) else None
-
-
-def _fields(raw: str | None) -> dict[str, Any]:
-    try:
-        value = json.loads(raw or "")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -226,23 +226,22 @@ class TestSimulate:
     def test_it_loads_nothing_that_it_does_not_need(self) -> None:
         """A classroom starts many: neither tables nor widgets nor a shell, and YAML when asked."""
         code = (
-            "import sys, threading, _thread\n"
+            "import sys\n"
             "from steer_nb.cli import main\n"
-            "threading.Timer(1.0, _thread.interrupt_main).start()\n"
             "main(['simulate'])\n"
             "heavy = ('pandas', 'ipywidgets', 'IPython', 'yaml', 'numpy', 'traitlets', 'openai')\n"
             "print('loaded:', [name for name in heavy if name in sys.modules])"
         )
-        done = subprocess.run(
+        with subprocess.Popen(
             [sys.executable, "-c", code],
-            capture_output=True,
+            stdout=subprocess.PIPE,
             encoding="utf-8",
-            timeout=60,
-            check=True,
             env=environment(),
-        )
-        lines = done.stdout.splitlines()
-        assert lines[0].startswith("http://127.0.0.1:")
+        ) as process:
+            served = Served(process)
+            assert served.first.startswith("http://127.0.0.1:")
+            process.send_signal(signal.SIGINT)
+            lines = process.communicate(timeout=30)[0].splitlines()
         assert lines[-1] == "loaded: []"
 
     def test_an_unknown_scenario_is_one_line_and_exit_code_1(self) -> None:
