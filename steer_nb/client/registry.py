@@ -60,8 +60,8 @@ def connect(
     model : str, optional
         What lanes use that name none.
     simulate : bool, str, Scenario or Simulator, optional
-        Start the simulator: True, a scenario (``planner``, ``weather``, ``seven`` …), or a
-        `Simulator` of one's own making; it ends with the session.
+        Start the simulator: True, a scenario (``planner``, ``weather``, ``seven`` …, or a file
+        with one), or a `Simulator` of one's own making; it ends with the session.
     journal : path-like or False, optional
         The directory of the journal; ``.steer`` under the current one by default. False keeps the
         trace in memory only.

@@ -81,12 +81,11 @@ class Scenario:
 
     @property
     def reference(self) -> str:
-        """What finds it again: its file, where it has one of its own, else its name."""
-        file = Path(self.source)
-        built_in = Path(__file__).parent in file.resolve().parents
-        if not self.source or built_in or not file.is_file():
-            return self.name
-        return f"{self.source}:{self.name}" if file.suffix == ".py" else self.source
+        """What finds it again: its file if that is YAML or a trace, else its name.
+
+        It stands in journals, and Python must not run because a journal names it.
+        """
+        return self.source if self.source.lower().endswith((*YAML_ENDINGS, ".jsonl")) else self.name
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.description}>"

@@ -253,21 +253,26 @@ def test_what_cannot_be_played(tmp_path):
         steer_nb.replay(recorded, speed=-1)
 
 
-@pytest.mark.parametrize("kind", ["yaml", "py", "jsonl"])
+@pytest.mark.parametrize("kind", ["yaml", "jsonl"])
 def test_a_session_with_a_scenario_from_a_file_is_recovered_with_it(kind, tmp_path):
     file = tmp_path / f"mine.{kind}"
     if kind == "jsonl":
         record(lambda session: session.lane("a").create("Hi.").wait(30), "planner").save(file)
-    elif kind == "yaml":
-        file.write_text("name: other\nturns: [say: Hi.]", encoding="utf-8")
     else:
-        lines = ["from steer_nb.simulator import Say, scenario", "@scenario('one', 'One.')"]
-        lines += ["def one(turn):", "    yield Say('1')", "@scenario('two', 'Two.')"]
-        file.write_text("\n".join([*lines, "def two(turn):", "    yield Say('2')"]), "utf-8")
-    which = f"{file}:two" if kind == "py" else file
-    session = steer_nb.connect(simulate=str(which), journal=tmp_path / "j", quiet=True)
+        file.write_text("name: other\nturns: [say: Hi.]", encoding="utf-8")
+    session = steer_nb.connect(simulate=str(file), journal=tmp_path / "j", quiet=True)
     name = session.simulator.scenario.name
     session.close()
     recovered = steer_nb.recover(tmp_path / "j", quiet=True)
     assert recovered.simulator.scenario.name == name
     recovered.close()
+
+
+def test_no_python_runs_because_a_journal_names_it(tmp_path):
+    file = tmp_path / "mine.py"
+    lines = ["from steer_nb.simulator import Say, scenario", "@scenario('mine', 'Mine.')"]
+    file.write_text("\n".join([*lines, "def mine(turn):", "    yield Say('1')"]), "utf-8")
+    session = steer_nb.connect(simulate=str(file), journal=tmp_path / "j", quiet=True)
+    session.close()
+    with pytest.raises(ScenarioError, match="There is no scenario 'mine'"):
+        steer_nb.recover(tmp_path / "j", quiet=True)
