@@ -110,9 +110,12 @@ def _columns(given: list[str]) -> list[str]:
 
 
 def _scenarios() -> list[str]:
+    from pathlib import Path
+
     from steer_nb.simulator import SCENARIOS
 
-    return list(SCENARIOS)
+    files = (path.name for path in Path().iterdir())
+    return [*SCENARIOS, *sorted(f for f in files if f.endswith((".yaml", ".yml", ".jsonl")))]
 
 
 def _options() -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import _thread
 import re
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import steer_nb
+from steer_nb.client import registry
 from tests.magics.test_completion import words
 
 if TYPE_CHECKING:
@@ -59,8 +61,17 @@ def test_an_interrupt_leaves_it_running(shell: Any, tmp_path: Path) -> None:
     with steer_nb.connect(simulate=simulator, journal=False, quiet=True, name="old") as session:
         session.lane("trip").create("Plan a day in Rome.").wait(timeout=20)
     path = session.trace.save(tmp_path / "slow.jsonl")
-    timer = threading.Timer(0.5, _thread.interrupt_main)
-    timer.start()
+
+    def interrupt() -> None:
+        while not any(
+            entry.kind == "in" for one in steer_nb.sessions().values() for entry in one.trace
+        ):
+            time.sleep(0.01)
+        _thread.interrupt_main()
+
+    steer_nb.sessions()["old"].close()
+    registry._sessions.clear()
+    threading.Thread(target=interrupt).start()
     result = shell.run_cell(f"%steer replay {path} --speed 0.3 --wait")
     assert isinstance(result.error_in_exec, KeyboardInterrupt)
     replayed = steer_nb.sessions()["replay"]
@@ -112,6 +123,9 @@ def test_completion(shell: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.jsonl").touch()
     assert "run.jsonl" in words(shell, "%steer replay ru")
+    (tmp_path / "mine.yaml").touch()
+    assert words(shell, "%steer connect --simulate mi") == ["mine.yaml"]
+    assert words(shell, "%steer connect --simulate r") == ["run.jsonl"]
     assert words(shell, "%steer connect --option acknowledge=a") == [
         "acknowledge=at_once",
         "acknowledge=after_terminal",
