@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.calls import PIECE, as_json
-from steer_nb.simulator.steps import Beat, Item, chunks
+from steer_nb.simulator.steps import Beat, Item
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -109,9 +109,9 @@ class RunCode(Hosted):
         yield self.added(place, item)
         yield self.state(place, item, "in_progress")
         at = {"item_id": item["id"], "output_index": place.output_index}
-        for delta in chunks(self.code):
+        for delta, wait in place.deltas(self.code):
             event = {"type": "response.code_interpreter_call_code.delta", **at, "delta": delta}
-            yield Beat(event, place.wait())
+            yield Beat(event, wait)
         done = {"type": "response.code_interpreter_call_code.done", **at, "code": self.code}
         yield Beat(done)
         yield self.state(place, item, "interpreting", self.seconds)
@@ -149,9 +149,9 @@ class CallMcp(Hosted):
         yield self.added(place, item)
         yield self.state(place, item, "in_progress")
         at = {"item_id": item["id"], "output_index": place.output_index}
-        for delta in chunks(arguments, PIECE):
+        for delta, wait in place.deltas(arguments, PIECE):
             event = {"type": "response.mcp_call_arguments.delta", **at, "delta": delta}
-            yield Beat(event, place.wait())
+            yield Beat(event, wait)
         done = {"type": "response.mcp_call_arguments.done", **at, "arguments": arguments}
         yield Beat(done, self.seconds)
         yield self.state(place, item, "completed")

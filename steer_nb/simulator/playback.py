@@ -270,6 +270,7 @@ class Playback:
             await connection.room()
         if self.answer.end == "lost":
             self._seat.lost()
+            record.status = "cancelled"  # what it became without its client, nobody recorded
             await connection.drop(*self.answer.close)
             return
         if record.live:
