@@ -1,4 +1,4 @@
-"""The ``steer-nb`` command: the demo, the simulator, and traces as tables."""
+"""The ``steer-nb`` command: the demo, the simulator, and traces as tables or played again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -77,17 +78,44 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--out", metavar="DIR", help="where the results go (default: a new folder)")
     demo.set_defaults(run=_demo)
 
-    simulate = commands.add_parser("simulate", help="serve the simulator until Ctrl-C")
-    simulate.add_argument(
-        "--scenario", default="planner", metavar="NAME|FILE", help="what it plays"
+    simulate = commands.add_parser(
+        "simulate",
+        help="serve the simulator until Ctrl-C",
+        epilog="How scenarios are written in YAML: python -m pydoc steer_nb.simulator.written",
     )
+    played = simulate.add_mutually_exclusive_group()
+    played.add_argument(
+        "--scenario",
+        default="planner",
+        metavar="NAME|FILE",
+        help="what it plays: a built-in one, or a .yaml or .py file (default: planner)",
+    )
+    played.add_argument("--trace", metavar="FILE", help="serve a recorded trace again")
     simulate.add_argument("--list", action="store_true", help="list the built-in scenarios")
+    simulate.add_argument("--options", action="store_true", help="list what --set can set")
+    simulate.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set an option, such as acknowledge=after_terminal",
+    )
     simulate.add_argument("--host", help="address to listen on (default: this machine only)")
     simulate.add_argument("--port", type=_port, default=0, metavar="N", help="0 takes a free one")
     simulate.add_argument("--seed", type=int, default=0, metavar="N", help="for ids and timing")
     simulate.add_argument("--speed", type=float, default=1.0, metavar="X", help="0: no waiting")
     simulate.add_argument("--api-key", metavar="K", help="refuse every other key")
     simulate.set_defaults(run=_simulate)
+
+    replay = commands.add_parser(
+        "replay", help="play a recorded trace again, and tell what happens"
+    )
+    replay.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
+    replay.add_argument("--speed", type=float, default=1.0, metavar="X", help="0: no waiting")
+    replay.add_argument(
+        "--lane", action="append", metavar="NAME", help="only this lane (may be repeated)"
+    )
+    replay.set_defaults(run=_replay)
 
     frames = commands.add_parser("frames", help="show a trace's tables, or write one to a file")
     frames.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
@@ -116,16 +144,23 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _simulate(arguments: argparse.Namespace) -> int:
-    from steer_nb.simulator import Simulator, list_scenarios
+    from steer_nb.simulator import Options, Scenario, Simulator, list_scenarios
 
+    if arguments.options:
+        _list_options()
+        return _OK
     if arguments.list:
         scenarios = list_scenarios()
         width = max(len(scenario.name) for scenario in scenarios) + 2
         for scenario in scenarios:
             print(f"{scenario.name:<{width}}{scenario.description}")
         return _OK
+    scenario = arguments.scenario
+    if arguments.trace is not None:
+        scenario = Scenario.from_trace(arguments.trace)
     simulator = Simulator(
-        arguments.scenario,
+        scenario,
+        **Options.read(arguments.set),
         seed=arguments.seed,
         speed=arguments.speed,
         host=arguments.host or "127.0.0.1",
@@ -148,6 +183,44 @@ def _simulate(arguments: argparse.Namespace) -> int:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+    return _OK
+
+
+def _list_options() -> None:
+    from steer_nb.simulator import list_options
+
+    for one in list_options():
+        default = ",".join(one.default) if isinstance(one.default, tuple) else one.default
+        default = str(default).lower() if default is None or isinstance(default, bool) else default
+        choices = f" ({' | '.join(one.choices)})" if one.choices else ""
+        question = f" [question {one.question}]" if one.question else ""
+        print(f"{one.name}={default}{choices}{question}\n    {one.help}")
+    print(
+        "\nThe letters are questions that the documents leave open; each default is the documented"
+        "\nor likeliest answer. To question f, how many successors several steers have, every"
+        "\nsource says one. Set an option with --set NAME=VALUE."
+    )
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    import steer_nb
+    from steer_nb.demo.narrator import Narrator
+
+    playing = steer_nb.replay(
+        arguments.trace, speed=arguments.speed, lanes=arguments.lane, quiet=True
+    )
+    narrator, told = Narrator(), 0
+    with playing.session as session:
+        ended = False
+        while not ended:
+            ended = playing.state != "playing"  # asked before the last entries are read
+            for entry in session.trace[told:]:
+                told += 1
+                for line in narrator.hear(entry):
+                    print(f"{entry.t or 0.0:9.3f} s  {line}", flush=True)
+            if not ended:
+                time.sleep(0.05)
+        playing.wait()
     return _OK
 
 

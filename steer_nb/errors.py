@@ -17,7 +17,7 @@
     ├── ServerRefused                        a request was refused; knows `code`, `param`, `status`
     ├── ToolFailed                           a tool could not be set up or run
     ├── TraceError                           a trace file cannot be read; knows `path`, `line`
-    ├── ScenarioError                        a simulator scenario is wrong
+    ├── ScenarioError                        a simulator scenario is wrong; knows `path`, `line`
     ├── SimulatorFailed                      the simulator could not start
     ├── NestedLoopRefused                    nested event loops would break this kernel
     └── WaitTimeout (also a TimeoutError)    waiting took longer than asked
@@ -211,7 +211,23 @@ class TraceError(SteerError):
 
 
 class ScenarioError(SteerError):
-    """A simulator scenario is unknown or wrong."""
+    """A simulator scenario is unknown or wrong.
+
+    Attributes
+    ----------
+    path : str
+        The scenario's file, if it is one.
+    line, column : int or None
+        Where in it, from 1.
+    """
+
+    def __init__(
+        self, message: str, *, path: str = "", line: int | None = None, column: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.line = line
+        self.column = column
 
 
 class SimulatorFailed(SteerError):

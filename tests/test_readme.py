@@ -10,6 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import steer_nb
+from steer_nb import Simulator, connect
 from steer_nb.magics.grammar import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +65,19 @@ def test_its_first_steps_work_as_they_stand(monkeypatch: Any, tmp_path: Path) ->
     finally:
         shell.run_cell("%steer close").raise_error()
         shell.run_cell("%unload_ext steer_nb")
+
+
+def test_its_scenario_can_be_played(tmp_path: Path) -> None:
+    text = re.search(r"```yaml\n(.*?)```", README, re.DOTALL).group(1)
+    (tmp_path / "trip.yaml").write_text(text, encoding="utf-8")
+    simulator = Simulator(tmp_path / "trip.yaml", speed=0)
+    with connect(simulate=simulator, journal=False, quiet=True) as session:
+        tool = {"type": "function", "name": "get_weather", "parameters": {}}
+        lane = session.lane("trip", tools=[tool])
+        lane.create("How is the weather?")
+        assert lane.wait(30) == "waiting_input"
+        lane.fill(lane.required_input[0].key, output="18 °C")
+        assert lane.send_continuation().wait(30).text == "It is 18 °C there."
 
 
 @pytest.mark.parametrize(

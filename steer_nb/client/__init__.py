@@ -8,6 +8,7 @@ from steer_nb.client.io import io_thread
 from steer_nb.client.lane import Lane
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.client.registry import connect, current_session, recover, sessions
+from steer_nb.client.replaying import Replay, replay
 from steer_nb.client.required import RequiredInput
 from steer_nb.client.session import Session
 from steer_nb.client.settings import DEFAULT_MODEL
@@ -18,6 +19,7 @@ __all__ = [
     "Inject",
     "Lane",
     "Reconnect",
+    "Replay",
     "RequiredInput",
     "Response",
     "Session",
@@ -27,6 +29,7 @@ __all__ = [
     "current_session",
     "io_thread",
     "recover",
+    "replay",
     "sessions",
     "tool",
 ]

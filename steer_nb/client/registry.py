@@ -62,8 +62,8 @@ def connect(
     model : str, optional
         What lanes use that name none.
     simulate : bool, str, Scenario or Simulator, optional
-        Start the simulator: True, a scenario (``planner``, ``weather``, ``seven`` …), or a
-        `Simulator` of one's own making; it ends with the session.
+        Start the simulator: True, a scenario (``planner``, ``weather``, ``seven`` …, or a file
+        with one), or a `Simulator` of one's own making; it ends with the session.
     journal : path-like or False, optional
         The directory of the journal; ``.steer`` under the current one by default. False keeps the
         trace in memory only.
@@ -215,7 +215,8 @@ def recover(
             from steer_nb.simulator import Simulator
 
             # Another seed: with the old one it would give out the ids of the old responses again.
-            simulator = Simulator(str(was["simulator"]), seed=len(trace)).start()
+            scenario = str(was.get("scenario") or was["simulator"])
+            simulator = Simulator(scenario, seed=len(trace)).start()
             given: Endpoint | None = of_url(simulator.url)
         elif client is not None:
             given = of_client(client, api_key=api_key, headers=headers)

@@ -299,6 +299,27 @@ class Sender:
         }
         return self._send_create(lane, merge(lane.fields, own), Overrides({}), request.key)
 
+    def repeat(self, key: str, text: str, data: dict[str, Any], *, sent: bool) -> None:
+        """Let a recorded request out once more, word for word and under its recorded key.
+
+        Parameters
+        ----------
+        key, text : str
+            Its local key, and the message.
+        data : dict
+            What else was recorded of it: `lane`, `again`.
+        sent : bool
+            Whether it left, in the recording.
+        """
+        self._count = max(self._count, _number(key))
+        lane = data.get("lane")
+        self._core.recorder.out(text, key, lane, data.get("again"))
+        self._core.recorder.sync()
+        if sent:
+            self._core.post(key, text)
+        if lane is not None:
+            self._core.names_used.add(lane)
+
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
         """Return the text that `answer` would send now, without what is unanswered yet.
 

@@ -88,6 +88,8 @@ class Session:
         about = {"simulator": self._scenario, "model": self.core.defaults["model"]}
         if self.core.multi_agent:
             about["multi_agent"] = True
+        if self._simulator is not None and self._simulator.scenario.reference != self._scenario:
+            about["scenario"] = self._simulator.scenario.reference
         opening = io_thread.submit(self.core.open(journal, about))
         try:
             wait(opening)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from steer_nb.client import Inject, Lane, Response, Session, Steer
+    from steer_nb.client import Inject, Lane, Replay, Response, Session, Steer
     from steer_nb.client.checking import Check
     from steer_nb.ledger import Ledger
     from steer_nb.trace import Trace
@@ -145,11 +145,11 @@ def _connect(parsed: Parsed, _: Spaces) -> Session:
         if url in SCENARIOS:
             refuse(f"{url} is a scenario, no URL: %steer connect --simulate {url}", url)
     pace = {key: parsed.get(key) for key in ("speed", "seed") if key in parsed.values}
-    if pace:
-        from steer_nb.simulator import Simulator
+    if pace or "option" in parsed.values:
+        from steer_nb.simulator import Options, Simulator
 
         scenario = simulate if isinstance(simulate, str) else "planner"
-        simulate = Simulator(scenario, **pace)
+        simulate = Simulator(scenario, **pace, **Options.read(parsed.get("option", ())))
     return steer_nb.connect(
         url,
         model=parsed.get("model"),
@@ -256,6 +256,23 @@ def _load(parsed: Parsed, _: Spaces) -> Trace:
     import steer_nb
 
     return steer_nb.load(parsed.get("path"))
+
+
+def _replay(parsed: Parsed, _: Spaces) -> Replay:
+    import steer_nb
+    from steer_nb.widgets import LaneView
+
+    playing = steer_nb.replay(
+        parsed.get("path"),
+        speed=parsed.get("speed", 1.0),
+        lanes=parsed.get("lane"),
+        name=parsed.get("name", "replay"),
+    )
+    for lane in playing.lanes[:_MOST]:
+        LaneView(playing.session, lane).show()
+    if parsed.get("wait"):
+        playing.wait()
+    return playing
 
 
 def _recover(parsed: Parsed, spaces: Spaces) -> Session:
@@ -373,6 +390,7 @@ _ACTIONS: dict[str, Callable[[Parsed, Spaces], Any]] = {
     "wait": _wait,
     "save": _save,
     "load": _load,
+    "replay": _replay,
     "recover": _recover,
     "check": _check,
     "resume": _resume,

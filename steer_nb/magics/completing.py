@@ -10,7 +10,7 @@ from steer_nb.magics.reader import Reader, Word
 
 __all__ = ["Offer", "Offers", "complete"]
 
-_SEPARATORS: dict[Kind, str] = {"columns": "+", "tools": ",", "values": ","}
+_SEPARATORS: dict[Kind, str] = {"columns": "+", "lanes": ",", "tools": ",", "values": ","}
 _FILES: tuple[Kind, ...] = ("path", "directory")
 
 

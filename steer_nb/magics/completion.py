@@ -43,6 +43,7 @@ class KernelOffers:
             "frame": _frames,
             "columns": lambda: _columns(given),
             "scenario": _scenarios,
+            "option": _options,
             "tools": lambda: self._names(_is_tool),
             "values": lambda: self._names(_is_value),
             "word": lambda: list(COMMANDS),
@@ -109,9 +110,18 @@ def _columns(given: list[str]) -> list[str]:
 
 
 def _scenarios() -> list[str]:
+    from pathlib import Path
+
     from steer_nb.simulator import SCENARIOS
 
-    return list(SCENARIOS)
+    files = (path.name for path in Path().iterdir())
+    return [*SCENARIOS, *sorted(f for f in files if f.endswith((".yaml", ".yml", ".jsonl")))]
+
+
+def _options() -> list[str]:
+    from steer_nb.simulator import list_options
+
+    return [f"{one.name}={word}" for one in list_options() for word in one.choices or ("",)]
 
 
 def _is_tool(value: Any) -> bool:

@@ -21,10 +21,12 @@ Kind = Literal[
     "integer",
     "json",
     "lane",
+    "lanes",
     "model",
     "name",
     "new_lane",
     "number",
+    "option",
     "origin",
     "path",
     "scenario",
@@ -207,6 +209,13 @@ COMMANDS: dict[str, Command] = {
                 Option("--simulate", "the embedded simulator", "scenario", "SCENARIO", True),
                 Option("--speed", "the simulator, at this pace; 0: no waiting", "number", "X"),
                 Option("--seed", "the simulator, with ids from this seed", "integer", "N"),
+                Option(
+                    "--option",
+                    "the simulator, with this answer to an open question, or limit",
+                    "option",
+                    "NAME=VALUE",
+                    many=True,
+                ),
                 Option("--model", "default model of the lanes", "model", "M"),
                 Option("--journal", "folder of the journal (default .steer)", "directory", "DIR"),
                 Option("--no-journal", "keep nothing on disk"),
@@ -215,8 +224,16 @@ COMMANDS: dict[str, Command] = {
                 ),
                 Option("--name", "name of the session", "name", "N"),
             ),
-            (("url", "simulate"), ("url", "speed"), ("url", "seed"), ("journal", "no_journal")),
+            (
+                ("url", "simulate"),
+                ("url", "speed"),
+                ("url", "seed"),
+                ("url", "option"),
+                ("journal", "no_journal"),
+            ),
             "%steer connect --simulate planner",
+            "A scenario is a built-in one, a file (.yaml, .py), or a trace (.jsonl) that is served "
+            "again. steer-nb simulate --options lists what --option takes.",
         ),
         Command(
             "open",
@@ -289,6 +306,21 @@ COMMANDS: dict[str, Command] = {
             example="trace = %steer load run.jsonl",
             note="The trace is the result: bind it to a name, and find its tables in "
             "trace.frames.events, trace.frames.steers and so on.",
+        ),
+        Command(
+            "replay",
+            "play a recorded trace again, in a session of its own, and show its lanes live",
+            "steer_nb.replay(path, speed=1.0, lanes=None)",
+            (Argument("PATH", "a saved trace or a journal", "path"),),
+            (
+                Option("--speed", "how fast; 0: no waiting", "number", "X"),
+                Option("--lane", "only these lanes", "lanes", "A,B", many=True),
+                Option("--name", "name of the session (default replay)", "name", "N"),
+                Option("--wait", "block until it was played; an interrupt leaves it running"),
+            ),
+            example="%steer replay run.jsonl --speed 2",
+            note="The embedded simulator serves what was recorded, and what was sent is sent again "
+            "at its moment. Frames are then those of the recording, but for times.",
         ),
         Command(
             "recover",

@@ -139,8 +139,10 @@ def _take_option(command: Command, word: Word, reader: Reader, values: dict[str,
         values.setdefault(option.key, {})[key] = value
     else:
         text = inline if equals else _value(option, reader)
-        if option.kind in ("tools", "values"):
+        if option.kind in ("tools", "values", "lanes"):
             values.setdefault(option.key, []).extend(_names(option, text, reader))
+        elif option.many:
+            values.setdefault(option.key, []).append(text)
         else:
             values[option.key] = text if text is True else _convert(option, str(text))
 

@@ -1,6 +1,7 @@
 """A real WebSocket server on this machine that speaks the Responses dialect, without a model.
 
-Scenarios are scripts: generators that yield what the model does, step by step.
+Scenarios are scripts: generators that yield what the model does, step by step; or YAML files, see
+`steer_nb.simulator.written`.
 
 Examples
 --------
@@ -27,6 +28,7 @@ from steer_nb.simulator.calls import (
     SearchTools,
 )
 from steer_nb.simulator.embedded import Simulator, list_scenarios, serve_forever
+from steer_nb.simulator.hosted import CallMcp, RunCode, SearchFiles, SearchWeb
 from steer_nb.simulator.options import Options, list_options
 from steer_nb.simulator.pace import Clock
 from steer_nb.simulator.scenario import Scenario, load_scenario, scenario
@@ -56,6 +58,7 @@ __all__ = [
     "CallComputer",
     "CallCustom",
     "CallFunction",
+    "CallMcp",
     "CallShell",
     "Clock",
     "Disconnect",
@@ -69,9 +72,12 @@ __all__ = [
     "RefuseSteers",
     "Reject",
     "Result",
+    "RunCode",
     "Say",
     "Scenario",
+    "SearchFiles",
     "SearchTools",
+    "SearchWeb",
     "SendMessage",
     "Simulator",
     "Spawn",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.connection import Connection
     from steer_nb.simulator.lane import Lane
+    from steer_nb.simulator.playback import Playback
     from steer_nb.simulator.team import Team
 
 __all__ = ["Record", "Steer", "Store"]
@@ -59,6 +60,8 @@ class Record:
         Results that its agents got while it was written.
     team : Team or None
         Its agents, while several write it.
+    playback : Playback or None
+        The recorded response that is served in it.
     """
 
     id: str
@@ -87,6 +90,7 @@ class Record:
     n_steers: int = 0
     continued: bool = False
     successor_due: bool = False
+    playback: Playback | None = None
     refuse_steers: tuple[str, str | None] | None = None
     fail_successor: str | None = None
     cached: bool = False
@@ -131,6 +135,11 @@ class Record:
         at = bisect.bisect(self.places, index)
         self.places.insert(at, index)
         self.output.insert(at, item)
+
+    @property
+    def own_items(self) -> list[dict[str, Any]]:
+        """The input items of its own request, without steering input."""
+        return self.given[sum(len(steer.messages) for steer in self.applied) :]
 
     @property
     def open_calls(self) -> dict[str, dict[str, Any]]:

@@ -35,6 +35,9 @@ logger = logging.getLogger("steer_nb.simulator")
 
 _WITHOUT_AGENT = ("response.steer.", "response.inject.")
 
+CLOSE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
+"""Those that may be sent (RFC 6455, 7.4); others only say that no close frame came."""
+
 HIGH_WATER = 256 * 1024
 """Characters that may wait to be written before scripts have to wait for a slow reader."""
 
@@ -59,6 +62,7 @@ class Connection:
         self.steering = Steering(self)
         self.injecting = Injecting(self)
         self.engine = Engine(self)
+        self.seat = service.player.seat() if service.player is not None else None
         self._socket = socket
         self._outbox: deque[str] = deque()
         self._waiting = 0
@@ -137,6 +141,14 @@ class Connection:
         await self.drain()
         await self._socket.close(code, reason)
 
+    async def drop(self, code: int | None, reason: str) -> None:
+        """Lose the connection as it was lost: with a close frame, or without one."""
+        if code is not None and code in CLOSE_CODES:
+            await self.close(code, reason)
+        else:
+            await self.drain()
+            self._socket.transport.abort()
+
     async def _age(self) -> None:
         await self.service.clock.reach(self._deadline)
         self.write(connection_limit(self.options.connection_limit_s).event(None))
@@ -156,6 +168,10 @@ class Connection:
             except UnicodeEncodeError:
                 # half a surrogate pair came in and is quoted: only its escape can travel
                 text = json.dumps(event, separators=(",", ":"))
+        self.write_text(text)
+
+    def write_text(self, text: str) -> None:
+        """Put a message in line as it is."""
         self._outbox.append(text)
         self._waiting += len(text)
         self._more.set()

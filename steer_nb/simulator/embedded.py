@@ -30,7 +30,8 @@ class Simulator:
     Parameters
     ----------
     scenario : str, Path or Scenario
-        A built-in name, a Python file (``mine.py``, ``mine.py:NAME``), or a scenario.
+        A built-in name, a file (``mine.yaml``, ``mine.py``, ``mine.py:NAME``), a recorded trace
+        (``run.jsonl``), or a scenario.
     seed : int or str
         Ids, pauses and padding depend on it: the same seed gives the same messages.
     speed : float

@@ -11,6 +11,7 @@ from steer_nb.simulator import steps
 from steer_nb.simulator.envelope import response_object, usage_of
 from steer_nb.simulator.intake import record_of_create, record_of_successor
 from steer_nb.simulator.lane import Create
+from steer_nb.simulator.playback import Playback, RecordedRefusal, trusted
 from steer_nb.simulator.refusals import Refusal
 from steer_nb.simulator.requests import check_create, to_items
 from steer_nb.simulator.required import calls_in
@@ -50,20 +51,49 @@ class Engine:
 
     async def _create(self, lane: Lane, job: Create) -> None:
         try:
-            check_create(job.body, self._options, multi_agent=self._connection.multi_agent)
-            items = to_items(job.body.get("input"))
-            record = record_of_create(lane, job.body, items)
-            turn = Turn(record, items)
+            record = await self._read(lane, job)
+            turn = Turn(record, record.own_items)
             script, first = self._open(record, turn)
         except Refusal as refusal:
             self._refuse(lane, job, refusal)
             return
         self._account.update(job.entry, state="started", response_id=record.id)
-        if record.origin == "warmup":
+        if record.playback is not None:
+            await record.playback.play(self, self._connection.service.pace())
+        elif record.origin == "warmup":
             self._warm_up(record)
         else:
             await self._play(record, turn, script, first)
         self._account.update(job.entry, state=record.status)
+
+    async def _read(self, lane: Lane, job: Create) -> Record:
+        """Make the response that a create asks for; of a recording, the one that it holds."""
+        seat, body = self._connection.seat, job.body
+        if seat is None:
+            return self._checked(lane, body)
+        parent = self._connection.find(str(body.get("previous_response_id")))
+        answer = seat.next(lane.stream_id, parent)
+        if answer is None:
+            return self._checked(lane, body)
+        try:
+            record = self._checked(lane, body)
+        except Refusal:
+            # What the recorded service answered, the same request gets here: it knew more.
+            if not answer.answers(body):
+                raise
+            record = None
+        seat.take(lane.stream_id, answer)
+        if answer.end == "refused":
+            await self._connection.service.pace().wait(answer.moments[0].seconds)
+            raise RecordedRefusal(answer.moments[0].event or {})
+        record = record or trusted(lane, body)
+        record.playback = Playback(answer, record, body.get("previous_response_id"))
+        return record
+
+    def _checked(self, lane: Lane, body: dict[str, Any]) -> Record:
+        check_create(body, self._options, multi_agent=self._connection.multi_agent)
+        items = to_items(body.get("input"))
+        return record_of_create(lane, body, items)
 
     def _refuse(self, lane: Lane, job: Create, refusal: Refusal) -> None:
         previous = job.body.get("previous_response_id")
@@ -88,6 +118,11 @@ class Engine:
 
     async def _succeed(self, parent: Record) -> None:
         record = record_of_successor(parent)
+        following = None if parent.playback is None else parent.playback.answer.successor
+        if following is not None:
+            record.playback = Playback(following, record)
+            await record.playback.play(self, self._connection.service.pace())
+            return
         turn = Turn(record, [])
         try:
             script, first = self._open(record, turn)
@@ -114,8 +149,11 @@ class Engine:
             )
         return script, first
 
-    def _begin(self, record: Record) -> None:
-        """Write `response.created`, which commits the steers that the response carries."""
+    def begin(self, record: Record, response: dict[str, Any] | None = None) -> None:
+        """Write `response.created`, which commits the steers that the response carries.
+
+        `response` is its object where it was recorded.
+        """
         connection = self._connection
         lane = record.lane
         connection.responses[record.id] = record
@@ -123,7 +161,8 @@ class Engine:
         lane.cached = None
         if record.stored:
             connection.service.store.put(record)
-        connection.emit(record, "response.created", response=response_object(record))
+        response = response or response_object(record)
+        connection.emit(record, "response.created", response=response)
         parent = record.parent
         if parent is None or record.origin == "warmup":
             return
@@ -143,7 +182,7 @@ class Engine:
 
     def _warm_up(self, record: Record) -> None:
         """`generate: false`: created and completed, no output (2.2)."""
-        self._begin(record)
+        self.begin(record)
         self.finish(record, "completed")
 
     async def _play(
@@ -151,7 +190,7 @@ class Engine:
     ) -> None:
         connection = self._connection
         pace = connection.service.pace()
-        self._begin(record)
+        self.begin(record)
         connection.emit(record, "response.in_progress", response=response_object(record))
         if record.multi_agent:
             await Team(self, record, connection.service.scenario).play(turn, script, step)
@@ -239,11 +278,7 @@ class Engine:
                 self.finish(record, "incomplete", reason=reason)
                 return True
             case steps.ErrorEvent(code, message, status, kind):
-                record.status = "failed"
-                record.error = _error("server_error", message)
-                self._note_end(record, "error", code)
-                refusal = Refusal(message, code=code, status=status, type=kind)
-                connection.write(refusal.event(record.lane.stream_id))
+                self.break_off(record, Refusal(message, code=code, status=status, type=kind))
                 return True
             case steps.Disconnect(code, reason):
                 await connection.close(code, reason)
@@ -254,6 +289,13 @@ class Engine:
                 return True
         return False
 
+    def break_off(self, record: Record, refusal: Refusal) -> None:
+        """End a response with an `error` event and no terminal one (5.6)."""
+        record.status = "failed"
+        record.error = _error("server_error", refusal.message)
+        self._note_end(record, "error", refusal.code)
+        self._connection.write(refusal.event(record.lane.stream_id))
+
     def finish(
         self,
         record: Record,
@@ -261,8 +303,12 @@ class Engine:
         *,
         reason: str | None = None,
         error: dict[str, Any] | None = None,
+        final: dict[str, Any] | None = None,
     ) -> None:
-        """Write the terminal event and decide what follows."""
+        """Write the terminal event and decide what follows.
+
+        `final` is the response's last object where it was recorded.
+        """
         connection = self._connection
         record.status = status
         record.incomplete_reason = reason
@@ -274,7 +320,7 @@ class Engine:
         if record.stored:
             connection.service.store.put(record)
         record.usage = usage_of(record)
-        final = response_object(record)
+        final = final or response_object(record)
         connection.emit(record, f"response.{status}", response=final)
         if self._options.done_event:
             connection.emit(record, "response.done", response=final)

@@ -10,9 +10,12 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field, fields
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from steer_nb.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["DEFAULT_MODEL", "OptionInfo", "Options", "list_options"]
 
@@ -121,6 +124,9 @@ class Options:
     most_deltas: int = _option(
         0, "Deltas that one text comes in at most; 0: one for each word, as a model writes."
     )
+    replay_patience_s: float = _option(
+        2.0, "Real seconds that a recording waits where its client steered, for this one to steer."
+    )
     breath_s: float = _option(
         0.001, "Real seconds at each item boundary when speed is 0, so that a steer can arrive."
     )
@@ -147,6 +153,57 @@ class Options:
                 msg = f"Simulator option {name} must be {rule}, not {value!r}."
                 raise InvalidInput(msg, field=name, value=value, rule=rule)
         return cls(**values)
+
+    @classmethod
+    def read(cls, texts: Iterable[str]) -> dict[str, Any]:
+        """Read ``NAME=VALUE`` as people type it, into keyword arguments for `of`.
+
+        Words are texts, ``none``, ``true`` and ``false`` what they say, numbers numbers; where an
+        option takes several words, they stand with commas between them.
+
+        Raises
+        ------
+        InvalidInput
+            A text is no ``NAME=VALUE``, or a name is given twice; and all that `of` says.
+
+        Examples
+        --------
+        >>> Options.read(["acknowledge=after_terminal", "lane_limit=4", "steerable_models=a,b"])
+        {'acknowledge': 'after_terminal', 'lane_limit': 4, 'steerable_models': ('a', 'b')}
+        """
+        hints = get_type_hints(cls)
+        values: dict[str, Any] = {}
+        for text in texts:
+            name, equals, word = (part.strip() for part in text.partition("="))
+            if not equals or not name:
+                msg = f"A simulator option is written NAME=VALUE, not {text!r}."
+                raise InvalidInput(msg, field=name, value=text, rule="NAME=VALUE")
+            name = name.replace("-", "_")
+            if name in values:
+                msg = f"The simulator option {name} is given twice."
+                raise InvalidInput(msg, field=name, value=text, rule="once")
+            values[name] = _value(word, hints.get(name))
+        cls.of(values)
+        return values
+
+
+def _value(word: str, hint: Any) -> Any:
+    """Give a typed word the type that its option takes; what does not fit stays a text."""
+    if get_origin(hint) is Literal:
+        return word
+    if get_origin(hint) is tuple:
+        return tuple(part.strip() for part in word.split(",") if part.strip())
+    plain = {"none": None, "null": None, "true": True, "false": False}
+    if word.lower() in plain:
+        return plain[word.lower()]
+    if str in (get_args(hint) or (hint,)):
+        return word
+    for number in (int, float):
+        try:
+            return number(word)
+        except ValueError:
+            continue
+    return word
 
 
 def _broken_rule(value: Any, hint: Any) -> str | None:

@@ -10,6 +10,7 @@ from steer_nb.simulator.account import Account
 from steer_nb.simulator.chain import Store
 from steer_nb.simulator.ids import Ids
 from steer_nb.simulator.pace import EPOCH, Clock, Pace
+from steer_nb.simulator.playback import Player
 
 if TYPE_CHECKING:
     from steer_nb.simulator.options import Options
@@ -33,7 +34,10 @@ class Service:
         self.scenario = scenario
         self.speed = speed
         self.options = options
-        self.ids = Ids(seed)
+        recording = scenario.recording
+        # Ids of its own: what a recording holds was perhaps made with this very seed.
+        self.ids = Ids(seed if recording is None else f"{seed}/{recording.trace_id}")
+        self.player = None if recording is None else Player(recording, self.ids)
         self.clock = clock or Clock()
         self.account = Account()
         self.store = Store(options.stored_responses)

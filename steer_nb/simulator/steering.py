@@ -10,6 +10,7 @@ between a decision and its consequence.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.chain import Steer
@@ -74,20 +75,34 @@ class Steering:
             code=None,
             successor_id=None,
         )
+        playback = None if record is None else record.playback
+        mark = None if playback is None else playback.hear()
         try:
+            if mark is not None and mark.code is not None:
+                raise SteerRefused(code=mark.code, message=mark.message or "")
             messages = check_steer(body, self._options)
-            record = self._target(record, target)
+            if record is None or mark is None or mark.steer_id is None:
+                record = self._target(record, target)
         except SteerRefused as refused:
             connection.account.update(entry, fate="failed", code=refused.code)
-            self._failed(record, {"previous_response_id": target, "input": given}, refused)
+            named = {} if mark is None or mark.steer_id is None else {"id": mark.steer_id}
+            fields = {**named, "previous_response_id": target, "input": given}
+            if playback is not None and mark is not None and playback.waits(mark):
+                playback.refuse(mark, partial(self._failed, record, fields, refused))
+            else:
+                self._failed(record, fields, refused)
             return
         steer_id = connection.ids.make("steer", record.id, record.n_steers)
+        if connection.seat is not None and mark is not None:
+            steer_id = connection.seat.player.steer_id(mark, steer_id)
         record.n_steers += 1
         steer = Steer(steer_id, record, given, messages, entry)
         record.queued.append(steer)
         connection.account.update(entry, id=steer_id, fate="accepted")
-        if self._options.acknowledge == "at_once" or not record.live:
-            self._acknowledge(steer)
+        if playback is not None and mark is not None and playback.waits(mark):
+            playback.accept(mark, steer)
+        elif self._options.acknowledge == "at_once" or not record.live:
+            self.acknowledge(steer)
         record.heard.set()
         if not record.live and not record.successor_due:
             self.arrange(record)
@@ -134,9 +149,11 @@ class Steering:
 
     def settle(self, record: Record) -> None:
         """Decide what follows a terminal event while steers are queued."""
+        if record.playback is not None and record.playback.settle(self):
+            return
         if self._options.acknowledge == "after_terminal":
             for steer in record.queued:
-                self._acknowledge(steer)
+                self.acknowledge(steer)
         if record.queued:
             self.arrange(record)
 
@@ -166,7 +183,7 @@ class Steering:
                 continue
             steer.pending_sent = True
             if not steer.acknowledged:
-                self._acknowledge(steer)
+                self.acknowledge(steer)
             self._connection.account.update(steer.entry, fate="pending")
             self._connection.emit(
                 record,
@@ -186,7 +203,7 @@ class Steering:
                 steer.entry, fate="committed", successor_id=successor.id
             )
             if not steer.acknowledged:
-                self._acknowledge(steer)
+                self.acknowledge(steer)
 
     def fail(self, record: Record, message: str | None = None) -> None:
         """Give every queued steer back: no successor will carry it (rule 11)."""
@@ -202,7 +219,7 @@ class Steering:
                 "input": steer.input,
             }
             if not steer.acknowledged:
-                self._acknowledge(steer)
+                self.acknowledge(steer)
             self._failed(record, fields, refused)
 
     def lose(self) -> None:
@@ -212,7 +229,8 @@ class Steering:
                 self._connection.account.update(steer.entry, fate="lost")
             record.queued, record.successor_due = [], False
 
-    def _acknowledge(self, steer: Steer) -> None:
+    def acknowledge(self, steer: Steer) -> None:
+        """Write `response.steer.accepted`."""
         steer.acknowledged = True
         self._connection.emit(
             steer.parent,

@@ -57,6 +57,8 @@ class Turn:
         Everything said before, oldest first.
     settings : dict
         The request's fields: `model`, `instructions`, `tools` …
+    number : int
+        Which response of its conversation this is, from 1; warm-ups do not count.
     random : random.Random
         Depends on the seed and this response only.
     agent : str or None
@@ -68,21 +70,22 @@ class Turn:
     def __init__(self, record: Record, given: list[dict[str, Any]]) -> None:
         self.input = given
         self.input_texts = texts_of(given)
-        self.steers = [
+        self.steers: list[str] = [
             text for steer in record.applied if (text := " ".join(texts_of(steer.messages)))
         ]
-        self.results = {
+        self.results: dict[str, Result] = {
             key: Result(key, item, record.answered[key]) for key, item in record.results.items()
         }
         self.history = record.history()
-        self.settings = record.settings
+        self.settings: dict[str, Any] = record.settings
         self.random: Random = record.random
         self.response_id = record.id
-        self.lane = record.lane.stream_id
+        self.lane: str | None = record.lane.stream_id
         self.origin = record.origin
         self.agent: str | None = ROOT if record.multi_agent else None
         self.task: str | None = None
         self.reports: dict[str, str] = {}
+        self.number: int = 1 + sum(one.origin != "warmup" for one in record.ancestors())
 
     @property
     def prompt(self) -> str:

@@ -17,6 +17,7 @@ import pytest
 
 import steer_nb
 from steer_nb.cli import main
+from steer_nb.simulator import list_options
 from tests.support.traces import TraceBuilder
 
 if TYPE_CHECKING:
@@ -47,17 +48,26 @@ def trace_file(tmp_path: Path) -> str:
     return builder.trace.save(tmp_path / "run.jsonl")
 
 
+@pytest.fixture
+def played(tmp_path: Path) -> str:
+    """A trace of two lanes on the simulator."""
+    simulator = steer_nb.Simulator("weather", speed=0)
+    with steer_nb.connect(simulate=simulator, journal=False, quiet=True) as session:
+        for name in ("trip", "other"):
+            session.lane(name).create("What is the weather?").wait(timeout=20)
+    return session.trace.save(tmp_path / "played.jsonl")
+
+
 class TestWhole:
     def test_version(self) -> None:
         done = run("--version")
         assert (done.returncode, done.stdout.strip()) == (0, f"steer-nb {steer_nb.__version__}")
 
-    def test_help_names_the_commands_and_no_later_one(self) -> None:
+    def test_help_names_the_commands(self) -> None:
         done = run("--help")
         assert done.returncode == 0
-        for word in ("demo", "simulate", "frames"):
+        for word in ("demo", "simulate", "replay", "frames"):
             assert word in done.stdout
-        assert "replay" not in done.stdout
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
@@ -155,6 +165,85 @@ class TestSimulate:
                 assert session.lane().create("Hello!").wait(timeout=20).text == "Hello!"
             served.end()
 
+    def test_a_scenario_in_yaml(self, tmp_path: Path) -> None:
+        file = tmp_path / "parrot.yaml"
+        file.write_text('turns:\n  - say: "{prompt}"\n', encoding="utf-8")
+        with serving("--scenario", str(file), "--speed", "0") as served:
+            with steer_nb.connect(served.first, journal=False, quiet=True) as session:
+                assert session.lane().create("Hello!").wait(timeout=20).text == "Hello!"
+            served.end()
+        file.write_text("turns:\n  - sya: Hello.\n", encoding="utf-8")
+        done = run("simulate", "--scenario", str(file))
+        assert done.returncode == 1
+        assert f"{file}, line 2, column 5: there is no step 'sya'" in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+    def test_a_trace(self, played: str) -> None:
+        with serving("--trace", played, "--speed", "0") as served:
+            with steer_nb.connect(served.first, journal=False, quiet=True) as session:
+                text = session.lane().create("Hello!").wait(timeout=20).text
+                assert text == steer_nb.load(played).ledger.lanes["trip"].responses[0].text
+            served.end()
+        done = run("simulate", "--trace", "none.jsonl")
+        assert (done.returncode, "none.jsonl cannot be read" in done.stderr) == (1, True)
+        done = run("simulate", "--trace", played, "--scenario", "weather")
+        assert (done.returncode, "not allowed with" in done.stderr) == (2, True)
+
+    def test_options_are_listed_with_their_questions(self) -> None:
+        done = run("simulate", "--options")
+        assert done.returncode == 0
+        for one in list_options():
+            line = next(row for row in done.stdout.splitlines() if row.startswith(f"{one.name}="))
+            assert all(word in line for word in one.choices)
+            assert one.help in done.stdout
+            assert not one.question or f"[question {one.question}]" in line
+        assert "done_event=false" in done.stdout
+
+    def test_options_are_set(self) -> None:
+        arguments = ("--set", "empty_steer=accept", "--set", "steerable-models=gpt-7,gpt-6")
+        with serving("--scenario", "weather", *arguments) as served:
+            assert served.first.startswith("http://")
+            served.end()
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("acknowlege=at_once", "Did you mean 'acknowledge'?"),
+            ("acknowledge=later", "one of 'at_once', 'after_terminal', 'after_successor'"),
+            ("lane_limit=many", "a whole number, 0 or more, not 'many'"),
+            ("lane_limit", "NAME=VALUE"),
+            ("done_event=yes", "True or False"),
+        ],
+    )
+    def test_wrong_options_are_one_line(
+        self, text: str, said: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["simulate", "--set", text]) == 1
+        errors = capsys.readouterr().err
+        assert said in errors
+        assert len(errors.strip().splitlines()) == 1
+
+    def test_it_loads_nothing_that_it_does_not_need(self) -> None:
+        """A classroom starts many: neither tables nor widgets nor a shell, and YAML when asked."""
+        code = (
+            "import sys\n"
+            "from steer_nb.cli import main\n"
+            "main(['simulate'])\n"
+            "heavy = ('pandas', 'ipywidgets', 'IPython', 'yaml', 'numpy', 'traitlets', 'openai')\n"
+            "print('loaded:', [name for name in heavy if name in sys.modules])"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            env=environment(),
+        ) as process:
+            served = Served(process)
+            assert served.first.startswith("http://127.0.0.1:")
+            process.send_signal(signal.SIGINT)
+            lines = process.communicate(timeout=30)[0].splitlines()
+        assert lines[-1] == "loaded: []"
+
     def test_an_unknown_scenario_is_one_line_and_exit_code_1(self) -> None:
         done = run("simulate", "--scenario", "plannr")
         assert done.returncode == 1
@@ -168,6 +257,36 @@ class TestSimulate:
             done = run("simulate", "--port", str(taken.getsockname()[1]))
         assert done.returncode == 1
         assert len(done.stderr.strip().splitlines()) == 1
+
+
+class TestReplay:
+    def test_it_tells_what_happens(self, played: str) -> None:
+        done = run("replay", played, "--speed", "0")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.search(r"^ +\d+\.\d{3} s  lane trip opened$", done.stdout, re.MULTILINE)
+        assert "trip: response completed" in done.stdout
+
+    def test_only_a_lane(self, played: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["replay", played, "--speed", "0", "--lane", "other"]) == 0
+        said = capsys.readouterr().out
+        assert "other: response completed" in said
+        assert "trip" not in said
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["none.jsonl"], "none.jsonl cannot be read"),
+            (["TRACE", "--lane", "x"], "no lane 'x': give one of trip, other"),
+            (["TRACE", "--speed", "-1"], "0 or more"),
+        ],
+    )
+    def test_errors_are_one_line(
+        self, played: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["replay", *[played if one == "TRACE" else one for one in arguments]]) == 1
+        errors = capsys.readouterr().err
+        assert said in errors
+        assert len(errors.strip().splitlines()) == 1
 
 
 class TestFrames:

@@ -13,7 +13,8 @@ from openai.lib.responses_websocket import (
 )
 from openai.types.responses import Response, ResponseSteerAcceptedEvent
 
-from steer_nb.simulator import AwaitSteer, Say, scenario
+import steer_nb
+from steer_nb.simulator import AwaitSteer, Say, Scenario, Simulator, scenario
 from tests.support.simulated import MODEL, answer
 
 # The SDK 3.57 opens its synchronous connection in a way that websockets 17 warns about.
@@ -114,6 +115,31 @@ def test_sync_every_scenario(simulate, scenario):
     with client(simulate(scenario)) as sdk, sdk.responses.connect() as connection:
         connection.send(create(input="Begin."))
         assert collect(connection).status == "completed"
+
+
+def test_sync_recording(simulate):
+    """A trace is served as well as a script; twice, the second time under other ids."""
+    live = Simulator("weather", speed=0)
+    with steer_nb.connect(simulate=live, journal=False, quiet=True) as session:
+        lane = session.lane()
+        lane.create("What is the weather in Porto?")
+        lane.wait(30)
+        lane.fill(lane.required_input[0].key, output="recorded")
+        lane.send_continuation().wait(30)
+    simulator = simulate(Scenario.from_trace(session.trace))
+    seen = []
+    for _ in range(2):
+        with client(simulator) as sdk, sdk.responses.connect() as connection:
+            connection.send(create(input="Hello."))
+            first = collect(connection)
+            (call,) = [item for item in first.output if item.type == "function_call"]
+            connection.send(create(input=[answer(call.to_dict())], previous_response_id=first.id))
+            second = collect(connection)
+            assert second.previous_response_id == first.id
+            assert "“recorded”" in second.output_text
+            seen += [first.id, call.call_id, second.id]
+    assert seen[0] == session.trace.ledger.lanes[None].responses[0].id
+    assert len(set(seen)) == 6
 
 
 def test_sync_refusal_and_failure(simulate):

@@ -1,0 +1,141 @@
+"""What a replay does, in order, and what must have come before each of its doings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steer_nb.ledger import Ledger
+    from steer_nb.simulator.recording import Recording
+    from steer_nb.trace import Entry, Trace
+
+__all__ = ["Act", "chosen_lanes", "lane_of", "plan"]
+
+# What a session notes by itself; everything else was a person's doing, or a tool's.
+_OWN = frozenset(
+    {"session", "recovered", "connected", "connect_failed", "closed", "reconnecting", "gave_up",
+     "problem"}
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Act:
+    """One recorded doing, and what must have come before it."""
+
+    entry: Entry
+    key: str
+    lane: str | None
+    needs: dict[str | None, int]
+    losses: int
+    connections: int
+    after: float
+    sent: bool = True
+
+
+def chosen_lanes(trace: Trace, lanes: Iterable[str] | None) -> set[str | None] | None:
+    """Give the `stream_id`s of the lanes that are to be played; None is all of them.
+
+    Raises
+    ------
+    InvalidInput
+        The trace has no such lane.
+    """
+    if lanes is None:
+        return None
+    known = {lane.name: lane.stream_id for lane in trace.ledger.lanes.values()}
+    chosen: set[str | None] = set()
+    for name in (lanes,) if isinstance(lanes, str) else lanes:
+        if name not in known:
+            rule = f"one of {', '.join(known) or 'none'}"
+            msg = f"The trace has no lane {name!r}: give {rule}."
+            raise InvalidInput(msg, field="lanes", value=name, rule=rule)
+        chosen.add(known[name])
+    return chosen
+
+
+def plan(
+    trace: Trace, recording: Recording, chosen: set[str | None] | None
+) -> tuple[list[Act], Act | None]:
+    """List what is to be done, and what has to have come before each."""
+    ledger, cuts = trace.ledger, recording.cuts
+    requests = {r.sent.seq: r for r in ledger.requests.values()}
+    steers = {s.sent.seq: s for s in ledger.steers.values() if s.sent is not None}
+    unsent = {str(e.data["key"]) for e in trace if e.note == "unsent" and e.data}
+    ended = {r.ended.seq: r for r in ledger.responses.values() if r.ended is not None}
+    counts: dict[str | None, int] = {}
+    ends: dict[str, tuple[str | None, int]] = {}  # where each response ended, in its lane's events
+    acts: list[Act] = []
+    losses, last = 0, None
+    for entry in trace:
+        if entry.kind == "in":
+            lane = lane_of(entry.raw)
+            counts[lane] = counts.get(lane, 0) + 1
+        elif entry.note == "closed" and entry.connection in cuts:
+            losses += 1
+        elif entry.seq in requests or entry.seq in steers:
+            sent = requests.get(entry.seq) or steers[entry.seq]
+            lane = None if sent.lane is None else sent.lane.stream_id
+            needs = {lane: counts.get(lane, 0)}
+            parent, n = ends.get(getattr(sent, "previous_response_id", None) or "", (lane, 0))
+            if chosen is None or parent in chosen:
+                needs[parent] = max(n, needs.get(parent, 0))
+            number = 1 + sum(cut < entry.connection for cut in cuts)
+            act = Act(entry, sent.key, lane, needs, losses, number, _between(last, entry))
+            act.sent = sent.key not in unsent
+            if chosen is None or lane in chosen:
+                acts.append(act)
+        elif entry.note is not None and entry.note not in _OWN:
+            lane = _lane_of_note(ledger, entry.data or {})
+            needs = {lane: counts.get(lane, 0)}
+            act = Act(entry, "", lane, needs, losses, 0, _between(last, entry))
+            if chosen is None or lane in chosen:
+                acts.append(act)
+        else:
+            continue
+        last = entry
+        response = ended.get(entry.seq)
+        if response is not None:
+            lane = response.lane.stream_id
+            ends[response.id] = lane, counts.get(lane, 0)
+    rest = {lane: n for lane, n in counts.items() if chosen is None or lane in chosen}
+    return acts, Act(acts[-1].entry, "", None, rest, losses, 0, 0.0) if acts else None
+
+
+def _lane_of_note(ledger: Ledger, data: dict[str, Any]) -> str | None:
+    """The lane that a note is about: by its name, its response, or its message."""
+    if "lane" in data:
+        name = data["lane"]
+        return name if isinstance(name, str) else None
+    key = str(data.get("key"))
+    about = (
+        ledger.responses.get(str(data.get("parent")))
+        or ledger.requests.get(key)
+        or ledger.steers.get(key)
+    )
+    return None if about is None or about.lane is None else about.lane.stream_id
+
+
+def _between(before: Entry | None, entry: Entry) -> float:
+    if before is None or before.t is None or entry.t is None:
+        return 0.0
+    return max(0.0, entry.t - before.t)
+
+
+def lane_of(raw: str | None) -> str | None:
+    """The lane that a message names."""
+    lane = _fields(raw).get("stream_id")
+    return lane if isinstance(lane, str) else None
+
+
+def _fields(raw: str | None) -> dict[str, Any]:
+    try:
+        value = json.loads(raw or "")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

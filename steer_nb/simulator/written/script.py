@@ -1,0 +1,149 @@
+"""From a YAML file to a scenario: which steps a response plays, and how the file is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steer_nb.simulator.scenario import Scenario
+from steer_nb.simulator.scenarios.common import answer
+from steer_nb.simulator.steps import Say
+from steer_nb.simulator.written import kinds as k
+from steer_nb.simulator.written.filling import fill
+from steer_nb.simulator.written.nodes import ListNode, MapNode, Node, read_nodes, shown
+from steer_nb.simulator.written.rules import holds, read_conditions
+from steer_nb.simulator.written.words import STEPS, Play, read_step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from steer_nb.simulator.steps import Step
+    from steer_nb.simulator.turn import Turn
+
+__all__ = ["Rule", "Script", "load_written"]
+
+_KEYS = ("name", "description", "turns", "rules", "otherwise")
+_RULE_KEYS = ("when", "unless", "play")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Steps, and when they are played."""
+
+    when: dict[str, Any]
+    unless: dict[str, Any] | None
+    play: tuple[Play, ...]
+
+    def fits(self, turn: Turn) -> bool:
+        """Whether it plays this response."""
+        return holds(self.when, turn) and not (self.unless and holds(self.unless, turn))
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What a file says; calling it plays one response."""
+
+    rules: tuple[Rule, ...]
+    turns: tuple[tuple[Play, ...], ...]
+    otherwise: tuple[Play, ...] | None
+
+    def __call__(self, turn: Turn) -> Iterator[Step]:
+        """Give the steps of one response."""
+        plays = self.choose(turn)
+        if plays is None:
+            yield Say(answer(turn))  # a script never runs dry
+            return
+        for play in plays:
+            values = {name: fill(value, turn) for name, value in play.values.items()}
+            yield STEPS[play.word].make(**values)
+
+    def choose(self, turn: Turn) -> tuple[Play, ...] | None:
+        """Say which steps are played: a rule's, the next turn's, or the rest's."""
+        for rule in self.rules:
+            if rule.fits(turn):
+                return rule.play
+        if turn.number <= len(self.turns):
+            return self.turns[turn.number - 1]
+        if self.otherwise is not None:
+            return self.otherwise
+        return self.turns[-1] if self.turns else None
+
+
+def load_written(path: Path) -> Scenario:
+    """Read a scenario from a YAML file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    ScenarioError
+        The file cannot be read, or something in it is wrong: with file, line and column.
+    """
+    root = read_nodes(path)
+    if not isinstance(root, MapNode):
+        root.refuse(f"a scenario is a mapping with 'turns' or 'rules', not {shown(root)}.")
+    _check_keys(root, _KEYS, "a scenario")
+    values = root.values
+    if "turns" not in values and "rules" not in values:
+        root.refuse("a scenario needs 'turns' or 'rules', and neither stands here.")
+    name = k.PLAIN.read(values["name"]) if "name" in values else path.stem
+    about = k.PLAIN.read(values["description"]) if "description" in values else ""
+    turns = _items(values["turns"], "turns") if "turns" in values else []
+    rules = _items(values["rules"], "rules") if "rules" in values else []
+    script = Script(
+        rules=tuple(_rule(item) for item in rules),
+        turns=tuple(_plays(item) for item in turns),
+        otherwise=_plays(values["otherwise"]) if "otherwise" in values else None,
+    )
+    return Scenario(name, about or f"Plays {path}.", script, str(path))
+
+
+def _check_keys(node: MapNode, known: Iterable[str], what: str) -> None:
+    for name, key in node.keys.items():
+        if name not in known:
+            hint = k.did_you_mean(name, known)
+            key.refuse(f"{what} has no key {name!r}.{hint} It may have {', '.join(known)}.")
+
+
+def _items(node: Node, name: str) -> list[Node]:
+    if not isinstance(node, ListNode):
+        node.refuse(f"{name!r} must be a list, not {shown(node)}.")
+    if not node.items:
+        node.refuse(f"{name!r} is an empty list; there must be at least one.")
+    return node.items
+
+
+def _rule(node: Node) -> Rule:
+    if not isinstance(node, MapNode):
+        node.refuse(f"a rule is a mapping with 'when' and 'play', not {shown(node)}.")
+    _check_keys(node, _RULE_KEYS, "a rule")
+    values = node.values
+    if "play" not in values:
+        node.refuse("this rule needs 'play', the steps that it plays.")
+    if "when" not in values and "unless" not in values:
+        node.refuse("this rule needs 'when' or 'unless'; what always plays is 'otherwise'.")
+    return Rule(
+        when=read_conditions(values["when"]) if "when" in values else {},
+        unless=read_conditions(values["unless"]) if "unless" in values else None,
+        play=_plays(values["play"]),
+    )
+
+
+def _plays(node: Node) -> tuple[Play, ...]:
+    """Read a list of steps, or one step."""
+    items = node.items if isinstance(node, ListNode) else [node]
+    if not items:
+        node.refuse("this list of steps is empty; a model that says nothing is '- say: \"\"'.")
+    plays: list[Play] = []
+    for item in items:
+        if plays and STEPS[plays[-1].word].ends:
+            item.refuse(f"this is never played: {plays[-1].word!r} before it ends the response.")
+        play = read_step(item)
+        if play.word == "reject" and plays:
+            item.refuse("'reject' must be the first step: later the response has begun.")
+        plays.append(play)
+    return tuple(plays)
