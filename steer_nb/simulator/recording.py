@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from steer_nb.errors import ScenarioError
 from steer_nb.ledger import Ledger
 from steer_nb.wire import stub_for, stub_key
+from steer_nb.wire.requests import several_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,7 +180,7 @@ class Recording:
         TraceError
             The file cannot be read.
         ScenarioError
-            It holds nothing that a service sent.
+            It holds nothing that a service sent, or several agents.
         """
         from steer_nb.trace import Trace, load
 
@@ -187,6 +188,12 @@ class Recording:
         where = trace.file or f"The trace {trace.trace_id[:8]}"
         if trace.header.dialect != "responses":
             msg = f"{where} is a recording of {trace.header.dialect!r}, not of the Responses API."
+            raise ScenarioError(msg, path=trace.file or "")
+        if any(several_agents(request.body) for request in trace.ledger.requests.values()):
+            msg = (
+                f"{where} is a recording of several agents: what was injected into a running "
+                "response cannot be served again yet. steer_nb.load reads it."
+            )
             raise ScenarioError(msg, path=trace.file or "")
         parts, cuts = _Reader(trace).read()
         if not any(answer.moments for part in parts for a in part.lanes.values() for answer in a):

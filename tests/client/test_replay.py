@@ -17,7 +17,8 @@ from steer_nb.trace import Entry, Header, Trace
 from tests.support.replayed import assert_same_events, assert_same_tables
 from tests.support.simulated import answer
 
-CALLS = [s.name for s in list_scenarios() if s.name not in ("planner", "failures")]
+OTHERS = ("planner", "failures", "agents")
+CALLS = [s.name for s in list_scenarios() if s.name not in OTHERS]
 # The first has its own test; the second a client takes for the end of its connection.
 LOSSES = ("disconnect", "websocket_connection_limit_reached")
 STEERED = (*_STEERS_REFUSED, "successor_creation_failed")
@@ -277,3 +278,13 @@ def test_no_python_runs_because_a_journal_names_it(tmp_path):
     session.close()
     with pytest.raises(ScenarioError, match="There is no scenario 'mine'"):
         steer_nb.recover(tmp_path / "j", quiet=True)
+
+
+def test_a_recording_of_several_agents_is_refused_in_a_line():
+    session = steer_nb.connect(simulate="agents", multi_agent=True, journal=False, quiet=True)
+    with session:
+        lane = session.lane("team", multi_agent={"enabled": True})
+        lane.create("Compare the weather in Lisbon and Porto.")
+        lane.wait(20)
+    with pytest.raises(ScenarioError, match="is a recording of several agents"):
+        steer_nb.replay(session.trace, quiet=True)
