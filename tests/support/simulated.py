@@ -26,8 +26,14 @@ _CHECKED: set[tuple[Any, ...]] = set()
 def assert_simulated_event(event: Event, *, beta: bool = False) -> None:
     """Fail unless the SDK's types, or those of its multi-agent beta, describe `event`.
 
-    Two fields are left aside that the service documents and sends while the SDK's models do not
-    name them: the padding of deltas (`stream_options.include_obfuscation`) and `response.store`.
+    Two fields are set aside, here and nowhere else, that the service sends while no event class of
+    the SDKs (Python 3.57, Node 7.59) declares them:
+
+    - `obfuscation` on deltas: the SDKs' own `stream_options.include_obfuscation` says that these
+      strings are "included by default" on "streaming delta events". (Only the shell's output delta
+      declares it.)
+    - `store` in a response: the SDKs declare it for requests only; the service repeats it in the
+      response as it does `temperature` or `truncation`.
     """
     # Deltas are most of all events and hold only text and numbers: one of a shape stands for all.
     shape = (
