@@ -8,16 +8,9 @@ import openai
 import pytest
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
-from steer_nb.simulator import Disconnect, Say, scenario
 from tests.proof.checks import links_closed
+from tests.proof.scripts import hangs_up
 from tests.support.simulated import MODEL
-
-
-@scenario("hang up", "Closes with the code that it is told.")
-def hangs_up(turn):
-    yield Say(f"You said: {turn.prompt}")
-    if turn.prompt.isdecimal():
-        yield Disconnect(int(turn.prompt), "simulated")
 
 
 async def goes_on(line, kept):

@@ -5,19 +5,9 @@ from __future__ import annotations
 import pytest
 from openai.types.responses import ResponseSteerAcceptedEvent
 
-from steer_nb.simulator import AwaitSteer, CallFunction, Say, scenario
+from tests.proof.scripts import calls_and_waits_for_two
 from tests.simulator.scripts import waits
 from tests.support.simulated import ENDS, answer, calls_of
-
-
-@scenario("two", "Waits for two steers after a call.")
-def calls_and_waits_for_two(turn):
-    if turn.steers or turn.results:
-        told = [*turn.steers, *(r.text for r in turn.results.values()), *turn.input_texts]
-        yield Say("Heard: " + " / ".join(told))
-        return
-    yield CallFunction("get_weather", {"city": "Lisbon"})
-    yield AwaitSteer(10, count=2)
 
 
 @pytest.mark.parametrize("lane", [{}, {"stream_id": "trip"}])

@@ -49,6 +49,7 @@ async def test_many_settings_are_accepted_and_repeated(stage):
         "strict": True,
     }
     settings = {
+        "access_programs": {"cyber": "standard"},
         "instructions": "Be brief.",
         "max_output_tokens": 500,
         "metadata": {"run": "1"},

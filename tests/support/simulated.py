@@ -24,10 +24,25 @@ _CHECKED: set[tuple[Any, ...]] = set()
 
 
 def assert_simulated_event(event: Event, *, beta: bool = False) -> None:
-    """Fail unless the SDK's types, or those of its multi-agent beta, describe `event`.
+    """Fail unless the SDK's types, or those of its multi-agent beta, describe `event`."""
+    # Deltas are most of all events and hold only text and numbers: one of a shape stands for all.
+    shape = (beta, *shape_of(event))
+    if shape in _CHECKED:
+        return
+    (assert_beta_server_event if beta else assert_server_event)(declared(event))
+    if event["type"].endswith(".delta"):
+        _CHECKED.add(shape)
 
-    Two fields are set aside, here and nowhere else, that the service sends while no event class of
-    the SDKs (Python 3.57, Node 7.59) declares them:
+
+def shape_of(event: Event) -> tuple[Any, ...]:
+    """What two events have in common that differ only in their texts and numbers."""
+    return (event["type"], *((key, type(value), value == []) for key, value in event.items()))
+
+
+def declared(event: Event) -> Event:
+    """Give an event without what no event class of the SDKs (Python 3.57, Node 7.59) declares.
+
+    Two fields are set aside, here and nowhere else, that the service sends all the same:
 
     - `obfuscation` on deltas: the SDKs' own `stream_options.include_obfuscation` says that these
       strings are "included by default" on "streaming delta events". (Only the shell's output delta
@@ -35,22 +50,12 @@ def assert_simulated_event(event: Event, *, beta: bool = False) -> None:
     - `store` in a response: the SDKs declare it for requests only; the service repeats it in the
       response as it does `temperature` or `truncation`.
     """
-    # Deltas are most of all events and hold only text and numbers: one of a shape stands for all.
-    shape = (
-        beta,
-        event["type"],
-        *((key, type(value), value == []) for key, value in event.items()),
-    )
-    if shape in _CHECKED:
-        return
     plain = dict(event)
     if plain["type"].endswith(".delta"):
         plain.pop("obfuscation", None)
     if isinstance(plain.get("response"), dict):
         plain["response"] = {k: v for k, v in plain["response"].items() if k != "store"}
-    (assert_beta_server_event if beta else assert_server_event)(plain)
-    if event["type"].endswith(".delta"):
-        _CHECKED.add(shape)
+    return plain
 
 
 class Wire:
