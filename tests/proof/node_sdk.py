@@ -18,6 +18,8 @@ SUITE = Path(__file__).parent / "node"
 NEEDED = 22  # what the SDK's package.json says under "engines"
 IN_CI = bool(os.environ.get("CI"))
 
+# As the person who runs the tests has it: a registry or proxy may be set there, or in their home.
+_ENVIRONMENT = dict(os.environ)
 _ARCHES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 
 
@@ -94,6 +96,7 @@ def _npm(place: Path, *words: str) -> None:
     done = subprocess.run(
         [npm, *words, *quiet, "--cache", str(place / "npm")],
         cwd=place,
+        env=_ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
