@@ -30,6 +30,21 @@ async def test_four_lanes_at_once(stage):
             assert f"Plan {name}." in str(response.output)
 
 
+async def test_the_seventeenth_waits_without_an_error(stage):
+    """At most sixteen responses of a connection are in flight; what comes after them waits."""
+    scene = stage()
+    async with scene.connect() as line:
+        for number in range(20):
+            await line.create(f"Plan {number}.", stream_id=f"agent_{number}")
+        for _ in range(20):
+            assert (await line.end()).status == "completed"
+    running, most = 0, 0
+    for event in scene.tap.links[0].received:
+        running += (event["type"] == "response.created") - (event["type"] in ENDS)
+        most = max(most, running)
+    assert most == 16
+
+
 async def test_one_lane_keeps_its_order(stage):
     async with stage().connect() as line:
         for word in ("one", "two", "three"):

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Line, answer, calls, ends, text } from './line.mjs';
+import { Line, answer, calls, client, ends, text } from './line.mjs';
 
 test('text comes in pieces', async (t) => {
   const line = new Line(t, 'planner');
@@ -60,6 +60,19 @@ test('a response is refused, fails, or is cut', async (t) => {
   for (const reason of ['max_output_tokens', 'max_messages', 'content_filter']) {
     assert.deepEqual((await line.ask(reason)).incomplete_details, { reason });
   }
+});
+
+test('a stored response is retrieved', async (t) => {
+  const line = new Line(t, 'planner');
+  const response = await line.ask('Plan a trip to Rome.');
+  const sdk = client('planner');
+  const stored = await sdk.responses.retrieve(response.id);
+  assert.deepEqual(stored.output, response.output);
+  assert.equal(stored.output_text, text(response));
+  const given = [];
+  for await (const item of sdk.responses.inputItems.list(response.id)) given.push(item);
+  assert.equal(given[0].content[0].text, 'Plan a trip to Rome.');
+  await assert.rejects(sdk.responses.retrieve('resp_nobody'), { status: 404 });
 });
 
 const kinds = {
