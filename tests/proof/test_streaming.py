@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steer_nb.simulator import SCENARIOS
-from tests.support.simulated import ENDS
+import steer_nb
+from steer_nb.simulator import SCENARIOS, Scenario
+from tests.support.simulated import ENDS, answer, calls_of
 
 
 async def test_text_comes_in_pieces(stage):
@@ -31,6 +32,34 @@ async def test_text_comes_in_pieces(stage):
 async def test_every_scenario(stage, name):
     async with stage(name).connect() as line:
         assert (await line.ask("Begin.")).status == "completed"
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """A session that asked for a tool's result, got it, and ended."""
+    with steer_nb.connect(simulate="weather", journal=False, quiet=True) as session:
+        lane = session.lane()
+        lane.create("What is the weather in Porto?")
+        lane.wait(30)
+        lane.fill(lane.required_input[0].key, output="recorded")
+        lane.send_continuation().wait(30)
+        return session.trace
+
+
+async def test_recording(stage, recorded):
+    """A trace is served as well as a script; twice, the second time under other ids."""
+    scene = stage(Scenario.from_trace(recorded))
+    seen = []
+    for _ in range(2):
+        async with scene.connect() as line:
+            first = await line.ask("Hello.")
+            (call,) = calls_of(first.to_dict())
+            second = await line.ask([answer(call)], previous_response_id=first.id)
+            assert second.previous_response_id == first.id
+            assert "“recorded”" in second.output_text
+            seen += [first.id, call["call_id"], second.id]
+    assert seen[0] == recorded.ledger.lanes[None].responses[0].id
+    assert len(set(seen)) == 6
 
 
 async def test_a_conversation(stage):
