@@ -34,6 +34,7 @@ __all__ = ["Connection"]
 logger = logging.getLogger("steer_nb.simulator")
 
 _WITHOUT_AGENT = ("response.steer.", "response.inject.")
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once
 
 CLOSE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
 """Those that may be sent (RFC 6455, 7.4); others only say that no close frame came."""
@@ -161,7 +162,7 @@ class Connection:
         """Put an event in line; without a connection there is nobody to read it."""
         if self._lost:
             return
-        text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+        text = _encode(event)
         if not text.isascii():
             try:
                 text.encode()

@@ -20,6 +20,8 @@ def response_object(record: Record) -> dict[str, Any]:
     response: dict[str, Any] = {
         "id": record.id,
         "object": "response",
+        # null stands for the implicit standard program
+        "access_programs": settings.get("access_programs") or None,
         "created_at": record.created_at,
         "status": record.status,
         "background": False,

@@ -1,0 +1,133 @@
+"""What has to hold of everything that passed between an official client and the simulator."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from openai._models import construct_type_unchecked
+from openai.lib.responses_websocket import ResponsesWebSocketAccumulator
+from openai.types.responses import Response
+from openai.types.responses.responses_server_event import ResponsesServerEvent
+
+from tests.support.simulated import ENDS, assert_simulated_event, text_of
+from tests.support.strict import assert_client_event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tests.support.tap import Link, Tap
+
+Event = dict[str, Any]
+
+
+def check_tap(tap: Tap, *, refused: Sequence[str], raw: Sequence[str] = ()) -> int:
+    """Check all connections of a tap; give how many events that were.
+
+    Every event is as the SDK's types say. Every request that the SDK wrote (`raw` texts are the
+    test's own) is as they say, too, and none was refused but those of `refused`, by their codes.
+    """
+    assert tap.failures == []
+    events = 0
+    codes = []
+    for link in tap.links:
+        check_events(link.received)
+        events += len(link.received)
+        codes += [code_of(event) for event in link.received if is_refusal(event)]
+        for text in link.sent:
+            if text not in raw:
+                assert_client_event(json.loads(text))
+    assert sorted(codes) == sorted(refused)
+    return events
+
+
+def check_events(events: Sequence[Event]) -> None:
+    """Check one connection's events, and that the SDK's accumulator gives our responses."""
+    for event in events:
+        with explained(event):
+            assert_simulated_event(event)
+    for response in responses_in(events):
+        check_accumulator(response)
+
+
+def is_refusal(event: Event) -> bool:
+    return event["type"] in ("error", "response.steer.failed")
+
+
+def code_of(event: Event) -> str:
+    return str(event["error"]["code"])
+
+
+def responses_in(events: Sequence[Event]) -> Iterator[list[Event]]:
+    """Split events by response, each to its terminal event; responses that broke off are left."""
+    running: dict[str | None, list[Event]] = {}
+    for event in events:
+        lane = event.get("stream_id")
+        if event["type"] == "response.created":
+            running[lane] = []
+        if event["type"].startswith("response.steer.") or lane not in running:
+            continue
+        if event["type"] != "error":
+            running[lane].append(event)
+        if event["type"] in ENDS:
+            yield running.pop(lane)
+
+
+def check_accumulator(events: Sequence[Event]) -> None:
+    """The SDK's accumulator, fed all but the end, already holds what the end says.
+
+    Once from everything, item by item and field by field; once from the deltas alone, whose texts
+    and arguments have to add up.
+    """
+    *running, end = events
+    final = end["response"]
+    whole, parts = ResponsesWebSocketAccumulator(), ResponsesWebSocketAccumulator()
+    for event in running:
+        typed = construct_type_unchecked(value=event, type_=ResponsesServerEvent)
+        whole.add_event(typed)
+        if not event["type"].endswith(".done"):
+            parts.add_event(typed)
+    assert items_of(whole) == final["output"]
+    for built, item in zip(items_of(parts), final["output"], strict=True):
+        assert built.get("arguments") == item.get("arguments")
+        assert built.get("input") == item.get("input")
+        assert words_of(built) == words_of(item)
+    whole.add_event(construct_type_unchecked(value=end, type_=ResponsesServerEvent))
+    response = whole.get_final_response()
+    assert isinstance(response, Response)
+    assert response.to_dict() == final
+    assert whole.snapshot().output_text == response.output_text
+    if not any("refusal" in str(item) for item in final["output"]):
+        assert response.output_text == text_of(final)
+
+
+def items_of(accumulator: ResponsesWebSocketAccumulator) -> list[Event]:
+    """The items of the accumulator's own view, with their parts put back."""
+    details: Any = accumulator.detailed_snapshot()
+    items = []
+    for row in details["output"]:
+        item = dict(row["item"])
+        if row.get("content"):
+            item["content"] = [part["part"] for part in row["content"]]
+        items.append(item)
+    return items
+
+
+def words_of(item: Event) -> list[str]:
+    parts = [*(item.get("content") or ()), *(item.get("summary") or ())]
+    return [part.get("text", part.get("refusal", "")) for part in parts]
+
+
+@contextlib.contextmanager
+def explained(event: Event) -> Iterator[None]:
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(f"in {json.dumps(event)[:2000]}")
+        raise
+
+
+def links_closed(links: Sequence[Link]) -> list[int | None]:
+    """With which codes the server closed."""
+    return [link.server.close_code for link in links]
