@@ -400,6 +400,7 @@ _POSITIONS = (
     ("done_event", True, ("weather-ask",)),
     ("agents_waiting", "complete", ("agents-ask",)),
     ("inject_acknowledge", "after_terminal", ("agents-ask", "agents-auto")),
+    ("malformed_inject_close", 1011, ("agents-auto",)),
 )
 
 
