@@ -89,4 +89,4 @@ def test_its_links_and_pictures_exist(target):
 
 def test_its_two_commands_are_those_of_ci():
     commands = re.findall(r"^pip install -e \"\.\[(\w+)\]\" && (.*)$", README, re.MULTILINE)
-    assert commands == [("demo", "steer-nb demo"), ("dev", "pytest")]
+    assert commands == [("demo", "steer-nb demo"), ("dev", "pytest -n 3 --dist loadfile")]

@@ -294,7 +294,8 @@ def test_a_list_may_mix_functions_tools_and_wire_objects():
         ([everything, everything], "two tools are called 'everything'"),
         ([{"type": "x", "v": float("nan")}], r"tools\[0\].v is nan"),
     ],
-    ids=str,
+    # Without what differs from one process to the next: tests are told apart by these.
+    ids=["a function", "a name", "an object", "a number", "no type", "a name twice", "nan"],
 )
 def test_wrong_lists_are_refused(tools, words):
     with pytest.raises(errors.InvalidInput, match=words):
