@@ -205,7 +205,7 @@ def today() -> int:
 
 def workers() -> int:
     """So many processes keep the machine busy: a run waits about as long as it computes."""
-    return 2 * (os.cpu_count() or 1)
+    return 3 * (os.cpu_count() or 1)
 
 
 def pool_of(workers: int) -> ProcessPoolExecutor:
