@@ -204,8 +204,8 @@ def today() -> int:
 
 
 def workers() -> int:
-    """So many processes keep the machine busy: a run waits about as long as it computes."""
-    return 3 * (os.cpu_count() or 1)
+    """So many processes keep the machine busy: a run waits longer than it computes."""
+    return 4 * (os.cpu_count() or 1)
 
 
 def pool_of(workers: int) -> ProcessPoolExecutor:
