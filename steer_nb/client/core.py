@@ -15,6 +15,7 @@ from steer_nb.client.advice import too_big
 from steer_nb.client.answers import Answers
 from steer_nb.client.checking import Checker
 from steer_nb.client.handshake import FAILURES, explain
+from steer_nb.client.outlet import Outlet
 from steer_nb.client.reconnecting import Reconnect, Reconnector
 from steer_nb.client.recorder import Recorder
 from steer_nb.client.restoring import restore
@@ -93,6 +94,7 @@ class Core:
         self.gone = True
         self.ended: str | None = None
         self.answers = Answers(self)
+        self.outlet = Outlet(self)
         self.sender = Sender(self)
         self.runner = ToolRunner(self)
         self.reconnector = Reconnector(self, policy)

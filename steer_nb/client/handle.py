@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from steer_nb.client.recovering import drop, send_again
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import Self
+
     from steer_nb.client.handles import Response, Steer
     from steer_nb.client.session import Session
+    from steer_nb.ledger import Ledger
 
 __all__ = ["Handle"]
 
@@ -30,6 +34,41 @@ class Handle:
     def key(self) -> str:
         """Its local name, in the trace too, such as ``create-1``."""
         return self._key
+
+    def _over(self, ledger: Ledger) -> bool | None:
+        """True once there is nothing to wait for; it may raise what went wrong."""
+        raise NotImplementedError
+
+    def _going_on(self) -> str:
+        """What is said when somebody has waited long enough."""
+        raise NotImplementedError
+
+    def wait(self, timeout: float | None = None) -> Self:
+        """Wait until its outcome is known or, of a response, its own end, and return it.
+
+        Successors are handles of their own.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds.
+
+        Raises
+        ------
+        WaitTimeout
+            When the time is over. That is no refusal: it goes on, and is not to be sent again.
+        ServerRefused
+            If the service refused the request for a response: `code` and advice are in it.
+        """
+        self._session.until(self._over, timeout, self._going_on)
+        return self
+
+    async def _settled(self) -> Self:
+        await self._session.until_async(self._over)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._settled().__await__()
 
     def send_again(self) -> Response | Steer:
         """Send its input once more: by a person's word, never by itself.

@@ -11,7 +11,7 @@ from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.errors import NotConnected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
     from typing import TypeVar
 
     from steer_nb.client.lane import Lane
@@ -155,7 +155,7 @@ class Response(Handle, kind="create"):
         """Everything it asked for, answered or not, in order."""
         return self._of(lambda r: tuple(snapshot(s, r.lane.name) for s in r.required.values()), ())
 
-    def _ended(self, ledger: Ledger) -> bool | None:
+    def _over(self, ledger: Ledger) -> bool | None:
         request, response = self._states(ledger)
         if response is not None:
             return None if response.is_live else True
@@ -181,33 +181,8 @@ class Response(Handle, kind="create"):
         assert request is not None
         return "refused" if request.state == "failed" else request.state
 
-    def wait(self, timeout: float | None = None) -> Response:
-        """Wait for its own end and return it; successors are handles of their own.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds.
-
-        Raises
-        ------
-        ServerRefused
-            If the service refused the request: `code` and advice are in it.
-        WaitTimeout
-            When the time is over; the response goes on.
-        """
-        self._session.until(self._ended, timeout, self._going_on)
-        return self
-
     def _going_on(self) -> str:
         return f"Response {self.id or self._key} is still {_words(self.status)}"
-
-    async def _settled(self) -> Response:
-        await self._session.until_async(self._ended)
-        return self
-
-    def __await__(self) -> Generator[Any, None, Response]:
-        return self._settled().__await__()
 
     def __repr__(self) -> str:
         def look(ledger: Ledger) -> str:
@@ -294,34 +269,11 @@ class Steer(Handle, kind="steer"):
     def _over(self, ledger: Ledger) -> bool | None:
         return None if ledger.steers[self._key].live else True
 
-    def wait(self, timeout: float | None = None) -> Steer:
-        """Wait until it is committed, failed or unknown, and return it.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds.
-
-        Raises
-        ------
-        WaitTimeout
-            When the time is over. That is no refusal: do not send it again.
-        """
-        self._session.until(self._over, timeout, self._going_on)
-        return self
-
     def _going_on(self) -> str:
         return (
             f"Steer {self.id or self._key} of {self.response_id} is still {self.state}, which is "
             "no refusal"
         )
-
-    async def _settled(self) -> Steer:
-        await self._session.until_async(self._over)
-        return self
-
-    def __await__(self) -> Generator[Any, None, Steer]:
-        return self._settled().__await__()
 
     def __repr__(self) -> str:
         def look(s: SteerState) -> str:

@@ -9,7 +9,7 @@ from steer_nb.client.handle import Handle
 from steer_nb.client.handles import Response, response_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
     from typing import TypeVar
 
     from steer_nb.client.lane import Lane
@@ -75,31 +75,8 @@ class Inject(Handle, kind="inject"):
     def _over(self, ledger: Ledger) -> bool | None:
         return None if ledger.injects[self._key].live else True
 
-    def wait(self, timeout: float | None = None) -> Inject:
-        """Wait until it is created, failed or unknown, and return it.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds.
-
-        Raises
-        ------
-        WaitTimeout
-            When the time is over. That is no refusal: do not send it again.
-        """
-        self._session.until(self._over, timeout, self._going_on)
-        return self
-
     def _going_on(self) -> str:
         return f"{self._key} into {self.response_id} is not acknowledged, which is no refusal"
-
-    async def _settled(self) -> Inject:
-        await self._session.until_async(self._over)
-        return self
-
-    def __await__(self) -> Generator[Any, None, Inject]:
-        return self._settled().__await__()
 
     def __repr__(self) -> str:
         def look(inject: InjectState) -> str:

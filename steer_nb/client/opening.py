@@ -62,7 +62,7 @@ def place(core: Core, opening: Opening) -> LaneSettings:
     if fresh:
         core.require_connected()
         others = {one.stream_id for one in core.lanes.values() if one.open and one.stream_id}
-        core.sender.check_name(stream_id, others)
+        core.outlet.check_name(stream_id, others)
     if kept is None:
         kept = core.lanes[stream_id] = LaneSettings(stream_id)
     if not kept.fields:

@@ -236,7 +236,7 @@ class Replay:
             kept = core.lanes.setdefault(act.lane, LaneSettings(act.lane, open=False))
             if not kept.fields:  # a recording of others notes no lanes
                 kept.fields, kept.open = dict(core.defaults), True
-            core.sender.repeat(act.key, entry.raw or "", {**data, "lane": act.lane}, sent=act.sent)
+            core.outlet.repeat(act.key, entry.raw or "", {**data, "lane": act.lane}, sent=act.sent)
             return
         if entry.note in ("lane", "lane_closed"):
             kept = core.lanes.setdefault(act.lane, LaneSettings(act.lane))

@@ -1,4 +1,4 @@
-"""Building requests and letting them out: recorded, on the disk, then on the wire.
+"""What is sent: each request is asked for by the rules, built, and let out.
 
 Every rule of what may be sent now is `steer_nb.ledger.rules`'; here they are asked in the same turn
 of the I/O thread in which the request is recorded, so that two callers cannot both be first.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.settings import HIDDEN, check_beta, merge, redacted
+from steer_nb.client.outlet import check_whole
+from steer_nb.client.settings import merge, redacted
 from steer_nb.client.tools import split_tools
 from steer_nb.errors import (
     InvalidInput,
-    InvalidLane,
     LaneBusy,
     NothingToContinue,
     RequiredInputOpen,
@@ -22,13 +22,11 @@ from steer_nb.ledger import rules
 from steer_nb.ledger.context import as_items
 from steer_nb.ledger.required import active_continuation, answer_keys
 from steer_nb.wire import (
-    MAX_STREAM_IDS,
     encode,
     response_create,
     response_inject,
     response_steer,
 )
-from steer_nb.wire.credentials import hidden_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -82,14 +80,7 @@ class Sender:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._count = max(
-            (
-                _number(key)
-                for known in (core.ledger.requests, core.ledger.steers, core.ledger.injects)
-                for key in known
-            ),
-            default=0,
-        )
+        self._outlet = core.outlet
 
     # -- the three requests ------------------------------------------------------------------
 
@@ -127,7 +118,7 @@ class Sender:
         )
         if reason is not None:
             raise LaneBusy(_on(lane, reason))
-        return self._send_create(lane, body, overrides, again, len(repeated))
+        return self._outlet.create(lane, body, overrides.functions, again, len(repeated))
 
     def steer(self, lane: LaneSettings, value: Any, again: str | None = None) -> str:
         """Send `response.steer` for what the lane is writing and return its local key.
@@ -150,9 +141,7 @@ class Sender:
         if (refused := rules.may_steer(state)) is not None:
             raise LaneBusy(_on(lane, refused))
         request = response_steer(state.current.id, value)
-        key = self._key("steer")
-        self._let_out(key, lane, request, again)
-        return key
+        return self._outlet.let_out("steer", lane, request, again)
 
     def send(self, lane: LaneSettings, value: Any, overrides: Overrides) -> tuple[str, str]:
         """Steer what is being written, else create: ``("steer" or "create", key)``."""
@@ -185,8 +174,7 @@ class Sender:
         """
         self._check_open(lane)
         parent = self._parent(lane)
-        if parent.lane.detached:
-            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+        self._check_attached(lane, parent)
         unanswered = [stub.key for stub in rules.unanswered(parent)]
         reason = rules.may_continue(parent)
         if reason is not None:
@@ -195,7 +183,7 @@ class Sender:
                 raise RequiredInputOpen(msg, keys=tuple(unanswered))
             raise NothingToContinue(_on(lane, reason))
         body = self._continuation_body(lane, parent, items, overrides)
-        return self._send_create(lane, body, overrides, None)
+        return self._outlet.create(lane, body, overrides.functions, None)
 
     def inject(
         self,
@@ -227,11 +215,9 @@ class Sender:
         if reason is not None:
             raise NothingToContinue(_on(lane, reason))
         items = self._core.answers.items(parent, keys=keys)
-        _check_whole(lane, {"previous_response_id": parent.id, "input": items}, again)
+        check_whole(lane, {"previous_response_id": parent.id, "input": items}, again)
         request = response_inject(parent.id, items)
-        key = self._key("inject")
-        self._let_out(key, lane, request, again)
-        return key
+        return self._outlet.let_out("inject", lane, request, again)
 
     def answer(
         self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides
@@ -260,8 +246,7 @@ class Sender:
         self._check_open(lane)
         parent = inject.parent
         assert parent is not None
-        if parent.lane.detached:
-            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+        self._check_attached(lane, parent)
         reason = rules.may_continue(parent, again=inject)
         if reason is not None:
             unanswered = tuple(stub.key for stub in rules.unanswered(parent))
@@ -271,7 +256,7 @@ class Sender:
         body = merge(lane.fields)
         body["previous_response_id"] = parent.id
         body["input"] = self._core.answers.items(parent, again=inject)
-        return self._send_create(lane, body, Overrides({}), inject.key)
+        return self._outlet.create(lane, body, {}, inject.key)
 
     def answers_again(self, lane: LaneSettings, request: RequestState) -> str:
         """Send a continuation's answers once more, by a person's word, and return the local key.
@@ -286,8 +271,7 @@ class Sender:
         if parent is None or parent.continued_by is not None:
             msg = f"{request.key} has nothing to continue any more."
             raise NothingToContinue(msg)
-        if parent.lane.detached:
-            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+        self._check_attached(lane, parent)
         carrier = active_continuation(parent)
         if carrier is not None and carrier is not request:
             msg = f"{carrier.key} already carries the answers for {parent.id}."
@@ -297,28 +281,7 @@ class Sender:
             for name, value in request.body.items()
             if name not in ("type", "stream_id", "tools")
         }
-        return self._send_create(lane, merge(lane.fields, own), Overrides({}), request.key)
-
-    def repeat(self, key: str, text: str, data: dict[str, Any], *, sent: bool) -> None:
-        """Let a recorded request out once more, word for word and under its recorded key.
-
-        Parameters
-        ----------
-        key, text : str
-            Its local key, and the message.
-        data : dict
-            What else was recorded of it: `lane`, `again`.
-        sent : bool
-            Whether it left, in the recording.
-        """
-        self._count = max(self._count, _number(key))
-        lane = data.get("lane")
-        self._core.recorder.out(text, key, lane, data.get("again"))
-        self._core.recorder.sync()
-        if sent:
-            self._core.post(key, text)
-        if lane is not None:
-            self._core.names_used.add(lane)
+        return self._outlet.create(lane, merge(lane.fields, own), {}, request.key)
 
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
         """Return the text that `answer` would send now, without what is unanswered yet.
@@ -342,22 +305,9 @@ class Sender:
             raise UnknownLane(msg)
         self._core.require_connected()
 
-    def check_name(self, stream_id: str | None, others: set[str]) -> None:
-        """Refuse a lane name more than one connection takes [O, chapter 1.3].
-
-        Raises
-        ------
-        InvalidLane
-            With the reason.
-        """
-        taken = self._core.names_used | others
-        if stream_id is not None and stream_id not in taken and len(taken) >= MAX_STREAM_IDS:
-            rule = f"a connection takes {MAX_STREAM_IDS} lane names over its whole life"
-            msg = (
-                f"{stream_id!r} would be lane name {len(taken) + 1}, and {rule}. Use one of its "
-                "lanes again, or connect another session."
-            )
-            raise InvalidLane(msg, field="stream_id", value=stream_id, rule=rule)
+    def _check_attached(self, lane: LaneSettings, parent: ResponseState) -> None:
+        if parent.lane.detached:
+            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
 
     def _tip(self, lane: LaneSettings, state: LaneState | None) -> str | None:
         begun = 0 if state is None else len(state.responses)
@@ -405,76 +355,7 @@ class Sender:
         body["input"] = [*self._core.answers.items(parent), *items]
         return body
 
-    def _send_create(
-        self,
-        lane: LaneSettings,
-        body: dict[str, Any],
-        overrides: Overrides,
-        again: str | None,
-        repeated: int = 0,
-    ) -> str:
-        check_beta(body, asked=self._core.multi_agent)
-        if isinstance(body.get("input"), list):  # perhaps read back from the trace
-            known = self._core.answers.whole
-            body["input"] = [known(i) if isinstance(i, dict) else i for i in body["input"]]
-        _check_whole(lane, body, again)
-        request = response_create(stream_id=lane.stream_id, **body)
-        self.check_name(lane.stream_id, set())
-        key = self._key("create")
-        self._let_out(key, lane, request, again, repeated)
-        if lane.stream_id is not None:
-            self._core.names_used.add(lane.stream_id)
-        lane.called.update(overrides.functions)
-        return key
-
-    def _key(self, kind: str) -> str:
-        self._count += 1
-        return f"{kind}-{self._count}"
-
-    def _let_out(
-        self,
-        key: str,
-        lane: LaneSettings,
-        request: dict[str, Any],
-        again: str | None = None,
-        repeated: int = 0,
-    ) -> None:
-        recorder = self._core.recorder
-        text = encode(request)
-        hidden = redacted(request)
-        shown = text if hidden == request else encode(hidden)
-        try:
-            recorder.out(shown, key, lane.stream_id, again, repeated)
-            recorder.sync()
-        except BaseException as error:
-            recorder.note("unsent", key=key, reason=str(error))
-            raise
-        self._core.post(key, text)
-
 
 def _on(lane: LaneSettings, reason: str | None) -> str:
     text = (reason or "it cannot take this now").rstrip(".")
     return f"Lane {lane.name}: {text}."
-
-
-def _check_whole(lane: LaneSettings, body: Mapping[str, Any], again: str | None) -> None:
-    """Refuse what came back from a file without its credentials."""
-    hidden = hidden_fields(body)
-    if not hidden:
-        return
-    name = "" if lane.stream_id is None else f"{lane.stream_id!r}, "
-    if not hidden[0].startswith("input"):
-        how = f"session.lane({name}tools=[...])"
-    elif body.get("previous_response_id") is None:
-        how = "a new conversation, with previous_response_id=None, since this one repeats it"
-    else:
-        how = "%steer pending, or lane.fill(key, tools=[...])"
-        how = how if again is None else f"drop {again}, then {how}"
-    rule = "credentials are in no file, so after a recovery they are given again"
-    msg = f"Lane {lane.name}: {hidden[0]} is {HIDDEN!r}, and nothing was sent: {rule}: {how}."
-    raise InvalidInput(msg, field=hidden[0], value=HIDDEN, rule=rule)
-
-
-def _number(key: str) -> int:
-    tail = key.rpartition("-")[2]
-    return int(tail) if tail.isdecimal() else 0

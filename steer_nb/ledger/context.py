@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.wire import cancelled_fields, fill_stub, stub_for, stub_key
+from steer_nb.wire import cancelled_fields, fill_stub, is_answer, stub_for, stub_key
 
 if TYPE_CHECKING:
     from steer_nb.ledger.fold import Ledger
@@ -69,7 +69,7 @@ def rebuild(ledger: Ledger, response_id: str) -> Context | None:
         items += said
         items += _output_of(response, left_out)
         later = said_to(chain[number + 1]) if number + 1 < len(chain) else []
-        answered = {stub_key(item) for item in later if _is_answer(item)}
+        answered = {stub_key(item) for item in later if is_answer(item)}
         for stub in response.required.values():
             if stub.key in answered or stub.call is None:
                 continue
@@ -146,8 +146,3 @@ def _can_go_back(item: ItemState, response: ResponseState) -> bool:
     stub = stub_for(item.data)
     # A call that the ledger does not track would stay without an answer, and be refused.
     return stub is None or stub_key(stub) in response.required
-
-
-def _is_answer(item: dict[str, Any]) -> bool:
-    kind = item.get("type")
-    return isinstance(kind, str) and (kind.endswith("_output") or kind == "mcp_approval_response")

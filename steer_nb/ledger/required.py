@@ -19,7 +19,7 @@ from steer_nb.ledger.state import (
     ResponseState,
     ToolRun,
 )
-from steer_nb.wire import STUB_KINDS, stub_key
+from steer_nb.wire import is_answer, stub_key
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
@@ -251,13 +251,8 @@ def active_continuation(parent: ResponseState) -> RequestState | None:
 def answer_keys(value: object) -> frozenset[str]:
     """The keys of the calls that a request's input answers."""
     items = value if isinstance(value, list) else []
-    keys = (_key(item) for item in items if isinstance(item, dict) and _is_answer(item))
+    keys = (_key(item) for item in items if isinstance(item, dict) and is_answer(item))
     return frozenset(key for key in keys if key is not None)
-
-
-def _is_answer(item: dict[str, object]) -> bool:
-    kind = item.get("type")
-    return isinstance(kind, str) and (kind in STUB_KINDS or kind.endswith("_output"))
 
 
 def _key(stub: dict[str, object]) -> str | None:

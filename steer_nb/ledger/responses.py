@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.finished import dicts, finished_item, finished_items
 from steer_nb.ledger.notes import read_note
-from steer_nb.wire import STUB_KINDS, decode
+from steer_nb.wire import decode, is_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -314,7 +314,7 @@ def _request(entry: Entry) -> tuple[f.Fact, ...]:
         items, repeated = body.get("input"), local.get("repeated")
         first = repeated if isinstance(repeated, int) else 0
         said = dicts(items[first:] if isinstance(items, list) else None)
-        answers = tuple(item for item in said if _answers_a_call(item))
+        answers = tuple(item for item in said if is_answer(item))
         return (
             f.RequestSent(
                 str(local.get("key") or f"create-{entry.seq}"),
@@ -347,8 +347,3 @@ def _again(local: dict[str, Any]) -> str | None:
     """The key of the earlier message that a person chose to send again."""
     key = local.get("again")
     return key if isinstance(key, str) else None
-
-
-def _answers_a_call(item: dict[str, Any]) -> bool:
-    kind = item.get("type")
-    return isinstance(kind, str) and (kind in STUB_KINDS or kind.endswith("_output"))

@@ -38,7 +38,7 @@ from steer_nb.wire.steer_events import (
     SteerInfo,
 )
 from steer_nb.wire.stub_kinds import STUB_KINDS, UNKNOWN_KIND, Field, StubKind, kind_of
-from steer_nb.wire.stubs import stub_for, stub_key
+from steer_nb.wire.stubs import is_answer, stub_for, stub_key
 
 __all__ = [
     "CANCELLED",
@@ -73,6 +73,7 @@ __all__ = [
     "describe_call",
     "encode",
     "fill_stub",
+    "is_answer",
     "kind_of",
     "largest_parts",
     "read_error",

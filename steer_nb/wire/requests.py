@@ -10,8 +10,7 @@ from steer_nb.wire import checks
 from steer_nb.wire.content import check_parts
 from steer_nb.wire.jsonio import joined, plain, shown
 from steer_nb.wire.lanes import check_stream_id
-from steer_nb.wire.stub_kinds import STUB_KINDS
-from steer_nb.wire.stubs import stub_key
+from steer_nb.wire.stubs import is_answer, stub_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -290,11 +289,9 @@ def response_inject(response_id: str, input: list[Any]) -> dict[str, Any]:  # no
     seen: set[str] = set()
     for at, item in enumerate(given):
         _check_object(item, f"input[{at}]")
-        kind = item["type"]
-        ours = kind.endswith("_output") and kind != "multi_agent_call_output"
-        if kind not in STUB_KINDS and not ours:
+        if not is_answer(item):
             advice = "What you want to say goes into the next turn."
-            checks.refuse(f"input[{at}].type", kind, rule, advice)
+            checks.refuse(f"input[{at}].type", item["type"], rule, advice)
         key = stub_key(item)
         if key in seen:
             checks.refuse(f"input[{at}]", key, "a call is answered once")

@@ -8,7 +8,7 @@ from steer_nb.errors import InvalidInput
 from steer_nb.wire.jsonio import shown
 from steer_nb.wire.stub_kinds import KIND_BY_CALL, STUB_KINDS
 
-__all__ = ["stub_for", "stub_key"]
+__all__ = ["is_answer", "stub_for", "stub_key"]
 
 
 def stub_for(item: dict[str, Any]) -> dict[str, Any] | None:
@@ -55,6 +55,25 @@ def _is_local(environment: object) -> bool:
     if environment is None:
         return True
     return isinstance(environment, dict) and environment.get("type") == "local"
+
+
+def is_answer(item: dict[str, Any]) -> bool:
+    """Whether an item answers a call that the client owns, by its type.
+
+    Every output is taken for one, kinds that nobody knows yet too, but for what an agent's own call
+    of another agent gave: the service writes that itself (`BetaMultiAgentCallOutput`).
+
+    Examples
+    --------
+    >>> is_answer({"type": "mcp_approval_response"}), is_answer({"type": "new_call_output"})
+    (True, True)
+    >>> is_answer({"type": "multi_agent_call_output"}), is_answer({"type": "message"})
+    (False, False)
+    """
+    kind = item.get("type")
+    if not isinstance(kind, str) or kind == "multi_agent_call_output":
+        return False
+    return kind in STUB_KINDS or kind.endswith("_output")
 
 
 def stub_key(stub: dict[str, Any]) -> str:

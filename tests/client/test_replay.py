@@ -66,7 +66,7 @@ def steer_waiting(session, lane):
         {"type": "response.steer", "previous_response_id": lane.response.id, "input": "In Porto."}
     )
     key, data = f"steer-{90 + len(lane.steers)}", {"lane": lane.name}
-    session.act(lambda: session.core.sender.repeat(key, text, data, sent=True))
+    session.act(lambda: session.core.outlet.repeat(key, text, data, sent=True))
     session.until(lambda ledger: True if ledger.steers[key].state == "pending" else None, 30, str)
 
 

@@ -311,3 +311,13 @@ def test_why_not_steer():
     assert "waits for input" in rules.may_steer(waiting(listed=False).trace.ledger.lanes[None])
     trace.close()
     assert "detached" in rules.may_steer(trace.trace.ledger.lanes[None])
+
+
+def test_what_one_agent_told_another_is_no_answer_of_a_person():
+    # A repeated conversation of several agents holds outputs that the service wrote itself.
+    told = {"type": "multi_agent_call_output", "call_id": "call_9", "output": []}
+    user = {"type": "message", "role": "user", "content": "Go on."}
+    trace = TraceBuilder().connect().create([told, user], key="c1").created("p").ended("p")
+    ledger = trace.trace.ledger
+    assert ledger.requests["c1"].answers == ()
+    assert ledger.responses["p"].origin == "create"

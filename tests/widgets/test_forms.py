@@ -160,8 +160,8 @@ def test_a_steer_that_waits_is_announced(weather: tuple[Session, Lane]) -> None:
     session, lane = weather
     parent = lane.required_input[0].parent_id
     session.act(  # as another client of this connection would
-        lambda: session.core.sender._let_out(
-            "steer-9",
+        lambda: session.core.outlet.let_out(
+            "steer",
             lane._settings,
             {"type": "response.steer", "previous_response_id": parent, "input": "In Celsius."},
         )
@@ -284,7 +284,7 @@ def test_what_the_service_refuses_is_said_and_can_be_sent_again(
     form = only(session)
     section(form, "function_call_output").area.value = "18"
     parent = form.parent_id
-    encode = session.core.sender.continuation.__globals__["encode"]
+    encode = session.core.outlet.let_out.__globals__["encode"]
     wrong = [True]
 
     def spoiled(request: dict[str, Any]) -> str:
@@ -293,7 +293,7 @@ def test_what_the_service_refuses_is_said_and_can_be_sent_again(
             request = {**request, "input": [{**request["input"][0], "call_id": "call_none"}]}
         return str(encode(request))
 
-    monkeypatch.setitem(session.core.sender.continuation.__globals__, "encode", spoiled)
+    monkeypatch.setitem(session.core.outlet.let_out.__globals__, "encode", spoiled)
     form.send.click()
     until(lambda: "The continuation was refused" in form._status.value)
     assert "Your answers are kept." in form._status.value
