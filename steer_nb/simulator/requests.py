@@ -229,13 +229,19 @@ def to_items(value: object) -> list[dict[str, Any]]:
     Raises
     ------
     Refusal
-        An item is no object, has no type, or a message has a wrong role or content.
+        It is neither text nor a list, an item is no object, has no type, or a message has a wrong
+        role or content.
     """
     if value is None:
         return []
     if isinstance(value, str):
         return [_user(value)]
-    assert isinstance(value, list)
+    if not isinstance(value, list):
+        msg = (
+            "Invalid type for 'input': expected a string or an array of input items, but got "
+            f"{_kind_of(value)} instead."
+        )
+        raise Refusal(msg, code="invalid_type", param="input")
     items: list[dict[str, Any]] = []
     for index, item in enumerate(value):
         where = f"input[{index}]"

@@ -61,7 +61,7 @@ def crash(pool, capsys):
     return functools.partial(_crash, pool, capsys)
 
 
-def _crash(pool, capsys, points: list[Point], words: str) -> None:
+def _crash(pool, capsys, points: list[Point], words: str, share: float = 0.8) -> None:
     began = time.monotonic()
     outcomes = list(pool.map(run_point, points))
     failed = [outcome for outcome in outcomes if outcome.faults]
@@ -73,7 +73,7 @@ def _crash(pool, capsys, points: list[Point], words: str) -> None:
         )
     lines = [f"{o.point.command}\n    " + "\n    ".join(o.faults) for o in failed]
     assert not failed, "\n" + "\n".join(lines)
-    assert reached > 0.7 * len(points)
+    assert reached > share * len(points)
 
 
 @pytest.mark.slow
@@ -99,7 +99,9 @@ def test_killed_twice(messages, crash):
         for kill in kills
         for point in points_of(plan, count, kill)
     ]
-    crash(crash_twice(some(whole, TWICE), messages, kills, today()), "killed twice")
+    points = crash_twice(some(whole, TWICE), messages, kills, today())
+    # Of what is left after the first crash the second may ask for more than comes.
+    crash(points, "killed twice", share=0.7)
 
 
 # -- what is tried ---------------------------------------------------------------------------------
