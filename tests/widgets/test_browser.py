@@ -178,7 +178,8 @@ def test_a_person_asks_the_service_what_became_of_it(tmp_path: Path) -> None:
 
         until(told, 20)
         ask.wait_for(state="hidden")
-        page.get_by_text("ended: completed").first.wait_for()
+        # Said where it stays: below the lane a click that comes too late says something else.
+        card.get_by_text("ended there: completed, says the service").wait_for()
         box.get_by_role("button", name="Continue").click()
         card.get_by_text("idle").wait_for()
 
