@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
+
+    from steer_nb.simulator.faults import FieldInfo
 
 __all__ = ["main"]
 
@@ -81,7 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     simulate = commands.add_parser(
         "simulate",
         help="serve the simulator until Ctrl-C",
-        epilog="How scenarios are written in YAML: python -m pydoc steer_nb.simulator.written",
+        epilog="How scenarios are written in YAML: python -m pydoc steer_nb.simulator.written. "
+        "The control API: python -m pydoc steer_nb.simulator.control",
     )
     played = simulate.add_mutually_exclusive_group()
     played.add_argument(
@@ -99,6 +103,14 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME=VALUE",
         help="set an option, such as acknowledge=after_terminal",
+    )
+    simulate.add_argument("--faults", action="store_true", help="list what --fault can do")
+    simulate.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help="let something go wrong, such as 'drop at=5 code=1011'",
     )
     simulate.add_argument("--host", help="address to listen on (default: this machine only)")
     simulate.add_argument("--port", type=_port, default=0, metavar="N", help="0 takes a free one")
@@ -149,6 +161,9 @@ def _simulate(arguments: argparse.Namespace) -> int:
     if arguments.options:
         _list_options()
         return _OK
+    if arguments.faults:
+        _list_faults()
+        return _OK
     if arguments.list:
         scenarios = list_scenarios()
         width = max(len(scenario.name) for scenario in scenarios) + 2
@@ -161,6 +176,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
     simulator = Simulator(
         scenario,
         **Options.read(arguments.set),
+        faults=arguments.fault,
         seed=arguments.seed,
         speed=arguments.speed,
         host=arguments.host or "127.0.0.1",
@@ -177,6 +193,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
         with simulator:
             print(simulator.base_url, flush=True)
             print(f"In a notebook: %steer connect {simulator.base_url}", flush=True)
+            print(f"Control API: {simulator.control_url}", flush=True)
             print("Ctrl-C ends it.", flush=True)
             while not ended.wait(0.5):  # Windows would not notice Ctrl-C in one long wait
                 pass
@@ -199,6 +216,31 @@ def _list_options() -> None:
         "\nThe letters are questions that the documents leave open; each default is the documented"
         "\nor likeliest answer. To question f, how many successors several steers have, every"
         "\nsource says one. Set an option with --set NAME=VALUE."
+    )
+
+
+def _list_faults() -> None:
+    from steer_nb.simulator import list_faults
+
+    def show(one: FieldInfo) -> None:
+        default = "none" if one.default is None else one.default
+        choices = f" ({' | '.join(one.choices)})" if one.choices else ""
+        print(f"    {one.name}={default}{choices}\n        {one.help}")
+
+    faults = list_faults()
+    counts = Counter(one for fault in faults for one in fault.fields)
+    shared = [one for one, count in counts.items() if count > len(faults) / 2]
+    for fault in faults:
+        print(f"{fault.name}: {fault.help}")
+        for one in fault.fields:
+            if one not in shared:
+                show(one)
+    print("\nWhat they have in common, as far as it applies:")
+    for one in shared:
+        show(one)
+    print(
+        "\nWrite --fault 'NAME FIELD=VALUE …', once for each fault. While the simulator runs, its"
+        "\ncontrol API arms faults and takes them away."
     )
 
 

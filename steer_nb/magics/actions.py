@@ -145,11 +145,12 @@ def _connect(parsed: Parsed, _: Spaces) -> Session:
         if url in SCENARIOS:
             refuse(f"{url} is a scenario, no URL: %steer connect --simulate {url}", url)
     pace = {key: parsed.get(key) for key in ("speed", "seed") if key in parsed.values}
-    if pace or "option" in parsed.values:
+    if pace or "option" in parsed.values or "fault" in parsed.values:
         from steer_nb.simulator import Options, Simulator
 
         scenario = simulate if isinstance(simulate, str) else "planner"
-        simulate = Simulator(scenario, **pace, **Options.read(parsed.get("option", ())))
+        options = Options.read(parsed.get("option", ()))
+        simulate = Simulator(scenario, **pace, faults=parsed.get("fault", ()), **options)
     return steer_nb.connect(
         url,
         model=parsed.get("model"),

@@ -44,6 +44,7 @@ class KernelOffers:
             "columns": lambda: _columns(given),
             "scenario": _scenarios,
             "option": _options,
+            "fault": _faults,
             "tools": lambda: self._names(_is_tool),
             "values": lambda: self._names(_is_value),
             "word": lambda: list(COMMANDS),
@@ -122,6 +123,12 @@ def _options() -> list[str]:
     from steer_nb.simulator import list_options
 
     return [f"{one.name}={word}" for one in list_options() for word in one.choices or ("",)]
+
+
+def _faults() -> list[str]:
+    from steer_nb.simulator import list_faults
+
+    return [one.name for one in list_faults()]
 
 
 def _is_tool(value: Any) -> bool:

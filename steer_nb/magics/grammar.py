@@ -16,6 +16,7 @@ Kind = Literal[
     "columns",
     "detached",
     "directory",
+    "fault",
     "flag",
     "frame",
     "integer",
@@ -216,6 +217,13 @@ COMMANDS: dict[str, Command] = {
                     "NAME=VALUE",
                     many=True,
                 ),
+                Option(
+                    "--fault",
+                    'the simulator, with something that goes wrong: "drop at=5"',
+                    "fault",
+                    "FAULT",
+                    many=True,
+                ),
                 Option("--model", "default model of the lanes", "model", "M"),
                 Option("--journal", "folder of the journal (default .steer)", "directory", "DIR"),
                 Option("--no-journal", "keep nothing on disk"),
@@ -229,11 +237,13 @@ COMMANDS: dict[str, Command] = {
                 ("url", "speed"),
                 ("url", "seed"),
                 ("url", "option"),
+                ("url", "fault"),
                 ("journal", "no_journal"),
             ),
             "%steer connect --simulate planner",
             "A scenario is a built-in one, a file (.yaml, .py), or a trace (.jsonl) that is served "
-            "again. steer-nb simulate --options lists what --option takes.",
+            "again. steer-nb simulate --options lists what --option takes, --faults what --fault "
+            "takes.",
         ),
         Command(
             "open",

@@ -28,12 +28,26 @@ from steer_nb.simulator.calls import (
     SearchTools,
 )
 from steer_nb.simulator.embedded import Simulator, list_scenarios, serve_forever
+from steer_nb.simulator.faults import (
+    Drop,
+    Duplicate,
+    Enlarge,
+    Fault,
+    IgnorePings,
+    Insert,
+    RefuseHandshake,
+    Relabel,
+    Reorder,
+    Stall,
+    list_faults,
+)
 from steer_nb.simulator.hosted import CallMcp, RunCode, SearchFiles, SearchWeb
 from steer_nb.simulator.options import Options, list_options
 from steer_nb.simulator.pace import Clock
 from steer_nb.simulator.scenario import Scenario, load_scenario, scenario
 from steer_nb.simulator.scenarios import SCENARIOS
 from steer_nb.simulator.steps import (
+    Arm,
     AwaitSteer,
     Disconnect,
     ErrorEvent,
@@ -52,6 +66,7 @@ from steer_nb.simulator.turn import Result, Turn
 
 __all__ = [
     "SCENARIOS",
+    "Arm",
     "AskApproval",
     "AwaitSteer",
     "CallApplyPatch",
@@ -62,15 +77,24 @@ __all__ = [
     "CallShell",
     "Clock",
     "Disconnect",
+    "Drop",
+    "Duplicate",
+    "Enlarge",
     "ErrorEvent",
     "Fail",
     "FailSuccessor",
+    "Fault",
+    "IgnorePings",
     "Incomplete",
+    "Insert",
     "Options",
     "Pause",
     "Refuse",
+    "RefuseHandshake",
     "RefuseSteers",
     "Reject",
+    "Relabel",
+    "Reorder",
     "Result",
     "RunCode",
     "Say",
@@ -81,10 +105,12 @@ __all__ = [
     "SendMessage",
     "Simulator",
     "Spawn",
+    "Stall",
     "Step",
     "Think",
     "Turn",
     "WaitAgents",
+    "list_faults",
     "list_options",
     "list_scenarios",
     "load_scenario",

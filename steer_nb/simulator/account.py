@@ -13,8 +13,9 @@ class Account:
     """An append-only list of entries whose fate is filled in as it becomes known.
 
     Written on the server's thread, read on any. Entry kinds: ``connection``, ``request``,
-    ``steer``, ``inject``, ``continuation``, ``successor``, ``response``, ``retrieval`` (a GET) and
-    ``message`` (one that could not be read as a request).
+    ``steer``, ``inject``, ``continuation``, ``successor``, ``response``, ``retrieval`` (a GET),
+    ``message`` (one that could not be read as a request) and ``fault`` (one that struck). All of it
+    can be written as JSON.
 
     Examples
     --------

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Final
 
 from steer_nb.errors import InvalidInput
 
-__all__ = ["base_url", "check_host", "url_host", "websocket_url"]
+__all__ = ["CONTROL_PATH", "base_url", "check_host", "control_url", "url_host", "websocket_url"]
+
+CONTROL_PATH: Final = "/simulator"
 
 
 def check_host(host: str, *, allow_remote: bool = False) -> str:
@@ -57,6 +60,17 @@ def base_url(host: str, port: int) -> str:
     'http://127.0.0.1:8080/v1'
     """
     return f"http://{url_host(host)}:{port}/v1"
+
+
+def control_url(base: str) -> str:
+    """Give the address of the control API that belongs to a base URL.
+
+    Examples
+    --------
+    >>> control_url("http://127.0.0.1:8080/v1")
+    'http://127.0.0.1:8080/simulator'
+    """
+    return base.removesuffix("/v1") + CONTROL_PATH
 
 
 def websocket_url(base: str) -> str:

@@ -1,11 +1,9 @@
-"""One WebSocket connection: reads requests, writes events, owns lanes and their responses."""
+"""One WebSocket connection: takes requests, writes events, owns lanes and their responses."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from websockets.exceptions import ConnectionClosed
@@ -15,6 +13,7 @@ from steer_nb.simulator.engine import Engine
 from steer_nb.simulator.handshake import betas
 from steer_nb.simulator.injecting import Injecting
 from steer_nb.simulator.lane import Create, Lane
+from steer_nb.simulator.line import Line, encode
 from steer_nb.simulator.refusals import Refusal, connection_limit, invalid, missing, stream_limit
 from steer_nb.simulator.requests import parse, read_stream_id
 from steer_nb.simulator.steering import Steering
@@ -34,21 +33,10 @@ __all__ = ["Connection"]
 logger = logging.getLogger("steer_nb.simulator")
 
 _WITHOUT_AGENT = ("response.steer.", "response.inject.")
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once
-
-CLOSE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
-"""Those that may be sent (RFC 6455, 7.4); others only say that no close frame came."""
-
-HIGH_WATER = 256 * 1024
-"""Characters that may wait to be written before scripts have to wait for a slow reader."""
 
 
 class Connection:
-    """What the service keeps for one socket.
-
-    Writing is never awaited: `emit` numbers an event and puts it in line in one step, so that the
-    order on the wire is the order of decisions; one task writes the line out.
-    """
+    """What the service keeps for one socket."""
 
     def __init__(self, service: Service, socket: ServerConnection, number: int) -> None:
         self.service = service
@@ -64,40 +52,45 @@ class Connection:
         self.injecting = Injecting(self)
         self.engine = Engine(self)
         self.seat = service.player.seat() if service.player is not None else None
-        self._socket = socket
-        self._outbox: deque[str] = deque()
-        self._waiting = 0
-        self._more = asyncio.Event()
-        self._less = asyncio.Event()
+        self.line = Line(socket, number, service.faults)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._lost = False
         self._deadline = service.clock.now() + self.options.connection_limit_s
 
     # The life of a connection
 
     async def serve(self) -> None:
         """Answer until either side closes."""
+        line = self.line
         entry = self.account.add("connection", connection=self.number, state="open", code=None)
-        self.spawn(self._write())
+        self.service.connections[self.number] = self
+        self.spawn(line.write())
         self.spawn(self._age())
+        reading = asyncio.ensure_future(line.read(self.receive))
+        cut = asyncio.ensure_future(line.was_cut.wait())
         try:
-            async for message in self._socket:
-                self.receive(message)
-        except ConnectionClosed:
-            pass  # the account says with which code
+            await asyncio.wait({reading, cut}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
         except Exception:
             logger.exception("the simulator failed")
             raise
         finally:
+            reading.cancel()
+            cut.cancel()
+            del self.service.connections[self.number]
             await self._leave()
-            self.account.update(entry, state="closed", code=self._socket.protocol.close_code)
+            await line.end()
+            self.account.update(
+                entry,
+                state="closed",
+                code=line.close_code,
+                sent=line.n_sent,
+                received=line.n_received,
+            )
 
     async def _leave(self) -> None:
         """End what belongs to the connection; what goes on without it is the service's now."""
-        self._lost = True
-        self._outbox.clear()
-        self._waiting = 0
-        self._less.set()
+        self.line.leave()
         going = {task for lane in self.lanes.values() if (task := lane.leave()) is not None}
         ending = self._tasks - going
         for task in ending:
@@ -115,7 +108,7 @@ class Connection:
     @property
     def lost(self) -> bool:
         """Whether nobody is there any more."""
-        return self._lost
+        return self.line.lost
 
     def goes_on(self, record: Record) -> bool:
         """Whether a response is written to its end although its connection is gone."""
@@ -135,47 +128,20 @@ class Connection:
         if isinstance(error, ConnectionClosed):
             return
         logger.error("the simulator failed", exc_info=error)
-        self.spawn(self.close(1011, "the simulator failed; see its log"))
-
-    async def close(self, code: int, reason: str) -> None:
-        """Write what is in line, then close."""
-        await self.drain()
-        await self._socket.close(code, reason)
-
-    async def drop(self, code: int | None, reason: str) -> None:
-        """Lose the connection as it was lost: with a close frame, or without one."""
-        if code is not None and code in CLOSE_CODES:
-            await self.close(code, reason)
-        else:
-            await self.drain()
-            self._socket.transport.abort()
+        self.spawn(self.line.close(1011, "the simulator failed; see its log"))
 
     async def _age(self) -> None:
         await self.service.clock.reach(self._deadline)
         self.write(connection_limit(self.options.connection_limit_s).event(None))
         if self.options.limit_close_code is not None:
-            await self.close(self.options.limit_close_code, "connection limit reached")
+            await self.line.close(self.options.limit_close_code, "connection limit reached")
 
     # Writing
 
     def write(self, event: dict[str, Any]) -> None:
         """Put an event in line; without a connection there is nobody to read it."""
-        if self._lost:
-            return
-        text = _encode(event)
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                # half a surrogate pair came in and is quoted: only its escape can travel
-                text = json.dumps(event, separators=(",", ":"))
-        self.write_text(text)
-
-    def write_text(self, text: str) -> None:
-        """Put a message in line as it is."""
-        self._outbox.append(text)
-        self._waiting += len(text)
-        self._more.set()
+        if not self.line.lost:
+            self.line.put(encode(event))
 
     def emit(self, record: Record, type: str, **fields: Any) -> None:  # noqa: A002 - the wire's word
         """Write an event of a response: numbered, and with its lane."""
@@ -186,27 +152,6 @@ class Connection:
         if record.multi_agent and not type.startswith(_WITHOUT_AGENT):
             event["agent"] = {"agent_name": ROOT}
         self.write(event | fields)
-
-    async def room(self) -> None:
-        """Wait while too much is in line."""
-        while self._waiting > HIGH_WATER:
-            self._less.clear()
-            await self._less.wait()
-
-    async def drain(self) -> None:
-        """Wait until everything in line is written."""
-        while self._outbox:
-            self._less.clear()
-            await self._less.wait()
-
-    async def _write(self) -> None:
-        while True:
-            while self._outbox:
-                await self._socket.send(self._outbox[0])
-                self._waiting -= len(self._outbox.popleft())
-                self._less.set()
-            self._more.clear()
-            await self._more.wait()
 
     # Reading
 
@@ -235,7 +180,7 @@ class Connection:
             self.account.add(
                 "message",
                 connection=self.number,
-                raw=message,
+                raw=message if isinstance(message, str) else message.decode("utf-8", "replace"),
                 error=refusal.code,
                 error_message=refusal.message,
             )

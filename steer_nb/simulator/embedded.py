@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from steer_nb.errors import InvalidInput
-from steer_nb.simulator.addresses import base_url, check_host, websocket_url
+from steer_nb.simulator.addresses import base_url, check_host, control_url, websocket_url
+from steer_nb.simulator.faults import Fault
 from steer_nb.simulator.options import Options
+from steer_nb.simulator.remote import Remote, SimulatorFaults
 from steer_nb.simulator.scenario import get_scenario
 from steer_nb.simulator.scenarios import SCENARIOS
 from steer_nb.simulator.service import Service
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from steer_nb.simulator.pace import Clock
@@ -44,6 +48,8 @@ class Simulator:
         Allow a host that other machines can reach.
     clock : Clock, optional
         What connections age by.
+    faults : sequence of Fault, str or mapping
+        What goes wrong on purpose, see `steer_nb.simulator.faults`.
     **options
         Fields of `Options`: limits, and answers to questions that the documents leave open.
 
@@ -52,15 +58,17 @@ class Simulator:
     ScenarioError
         No such scenario.
     InvalidInput
-        An unknown option, a negative speed, or a host that is not loopback.
+        An unknown option or fault, a negative speed, or a host that is not loopback.
 
     Examples
     --------
-    >>> with Simulator("weather", speed=0) as simulator:
+    >>> with Simulator("weather", speed=0, faults=["drop at=5"]) as simulator:
     ...     simulator.base_url.startswith("http://127.0.0.1:")
     True
     >>> simulator.account
     []
+    >>> list(simulator.faults)
+    [{'id': 'fault_1', 'fault': 'drop', 'at': 5, 'struck': 0}]
     """
 
     def __init__(
@@ -74,14 +82,18 @@ class Simulator:
         api_key: str | None = None,
         allow_remote: bool = False,
         clock: Clock | None = None,
+        faults: Sequence[Fault | str | Mapping[str, Any]] = (),
         **options: Any,
     ) -> None:
-        self.service = make_service(scenario, seed=seed, speed=speed, options=options, clock=clock)
+        self.service = make_service(
+            scenario, seed=seed, speed=speed, options=options, clock=clock, faults=faults
+        )
+        self._remote = Remote(self.service)
+        self.faults = SimulatorFaults(self._remote)
         self._host = check_host(host, allow_remote=allow_remote)
         self._port = port
         self._api_key = api_key
         self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._started = threading.Event()
         self._failures: list[Exception] = []
@@ -117,16 +129,41 @@ class Simulator:
         return websocket_url(self.base_url)
 
     @property
+    def control_url(self) -> str:
+        """Where its control API is, see `steer_nb.simulator.control`."""
+        return control_url(self.base_url)
+
+    @property
     def account(self) -> list[dict[str, Any]]:
         """A copy of the server's account of what it received and applied, oldest first."""
         return self.service.account.entries()
 
     def advance(self, seconds: float) -> None:
         """Put the clock forward that connections age by (the limit of 60 minutes)."""
-        if self._loop is None:
-            self.service.clock.advance(seconds)
-        else:
-            self._loop.call_soon_threadsafe(self.service.clock.advance, seconds)
+        self._remote.do(lambda: self.service.clock.advance(seconds))
+
+    def drop(
+        self, code: int | None = None, *, reason: str = "simulated", connection: int | None = None
+    ) -> list[int]:
+        """Lose all open connections at once, or one; gives their numbers.
+
+        Parameters
+        ----------
+        code : int, optional
+            Close code; without one no close frame is sent.
+        reason : str
+            What the close frame says.
+        connection : int, optional
+            Only this one, as the account numbers it.
+
+        Raises
+        ------
+        InvalidInput
+            It is not open, or the code is none.
+        """
+        what = partial(self.service.drop, code, reason=reason, connection=connection)
+        dropped: list[int] = self._remote.do(what)
+        return dropped
 
     def start(self) -> Self:
         """Start listening; returns when connections are accepted.
@@ -153,14 +190,14 @@ class Simulator:
     def stop(self) -> None:
         """Close all connections (code 1001) and the port. Stopping twice is no error."""
         atexit.unregister(self.stop)
-        thread, loop, stop = self._thread, self._loop, self._stop
+        thread, loop, stop = self._thread, self._remote.loop, self._stop
         if thread is None or loop is None or stop is None:
             return
         if thread.is_alive():
             loop.call_soon_threadsafe(stop.set)
         if thread is not threading.current_thread():
             thread.join(timeout=10)
-        self._thread = self._loop = self._stop = None
+        self._thread = self._stop = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -174,12 +211,14 @@ class Simulator:
         except Exception as error:  # noqa: BLE001 - raised by start(), on the caller's thread
             self._failures.append(error)
         finally:
+            self._remote.loop = None
             self._started.set()
 
     async def _serve(self) -> None:
         from steer_nb.simulator.server import listen
 
-        self._loop = asyncio.get_running_loop()
+        self._remote.loop = asyncio.get_running_loop()
+        self._remote.thread = threading.current_thread()
         self._stop = asyncio.Event()
         async with listen(
             self.service, host=self._host, port=self._port, api_key=self._api_key
@@ -199,6 +238,7 @@ async def serve_forever(
     api_key: str | None = None,
     allow_remote: bool = False,
     ready: Callable[[str], None] | None = None,
+    faults: Sequence[Fault | str | Mapping[str, Any]] = (),
     **options: Any,
 ) -> None:
     """Serve on the running event loop until cancelled, for programs that have one of their own.
@@ -207,7 +247,7 @@ async def serve_forever(
     ----------
     ready : callable, optional
         Called once with the base URL (``http://127.0.0.1:PORT/v1``) when connections are accepted.
-    scenario, host, port, seed, speed, api_key, allow_remote, **options
+    scenario, host, port, seed, speed, api_key, allow_remote, faults, **options
         As for `Simulator`.
 
     Raises
@@ -221,7 +261,7 @@ async def serve_forever(
     """
     from steer_nb.simulator.server import listen
 
-    service = make_service(scenario, seed=seed, speed=speed, options=options)
+    service = make_service(scenario, seed=seed, speed=speed, options=options, faults=faults)
     host = check_host(host, allow_remote=allow_remote)
     async with listen(service, host=host, port=port, api_key=api_key) as bound:
         if ready is not None:
@@ -236,6 +276,7 @@ def make_service(
     speed: float,
     options: dict[str, Any],
     clock: Clock | None = None,
+    faults: Sequence[Fault | str | Mapping[str, Any]] = (),
 ) -> Service:
     """Check what a simulator is told and put it together.
 
@@ -247,13 +288,19 @@ def make_service(
     if not speed >= 0:
         msg = f"The simulator's speed must be 0 or more, not {speed!r}."
         raise InvalidInput(msg, field="speed", value=speed, rule="0 or more")
-    return Service(
+    service = Service(
         get_scenario(scenario, SCENARIOS),
         seed=seed,
         speed=speed,
         options=Options.of(options),
         clock=clock,
     )
+    if isinstance(faults, str | Fault | Mapping):
+        msg = f"The simulator's faults are a list of faults, not {faults!r}."
+        raise InvalidInput(msg, field="faults", value=faults, rule="a list of faults")
+    for fault in [Fault.of(one) for one in (*service.scenario.faults, *faults)]:
+        service.faults.arm(fault)
+    return service
 
 
 def list_scenarios() -> list[Scenario]:

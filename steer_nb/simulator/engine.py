@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator import steps
 from steer_nb.simulator.envelope import response_object, usage_of
+from steer_nb.simulator.faults import Fault
 from steer_nb.simulator.intake import record_of_create, record_of_successor
 from steer_nb.simulator.lane import Create
 from steer_nb.simulator.playback import Playback, RecordedRefusal, trusted
@@ -250,7 +251,7 @@ class Engine:
                 event["item"] = {**event["item"], **owner}
             self._connection.emit(record, **event, **owner)
             await pace.wait(seconds)
-            await self._connection.room()
+            await self._connection.line.room()
         item = {**item, **owner}
         record.finish_item(index, item)
         record.calls |= calls_in([item])
@@ -280,8 +281,11 @@ class Engine:
             case steps.ErrorEvent(code, message, status, kind):
                 self.break_off(record, Refusal(message, code=code, status=status, type=kind))
                 return True
+            case steps.Arm(fault):
+                await connection.line.drain()  # what is written already is not counted
+                connection.service.faults.arm(Fault.of(fault), connection.number)
             case steps.Disconnect(code, reason):
-                await connection.close(code, reason)
+                await connection.line.close(code, reason)
                 return not connection.goes_on(record)
             case _:
                 msg = f"a scenario cannot yield {step!r} here"

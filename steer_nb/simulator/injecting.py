@@ -61,7 +61,9 @@ class Injecting:
             )
             connection.write(refusal.event(None if record is None else record.lane.stream_id))
             if self._options.malformed_inject_close is not None:
-                close = connection.close(self._options.malformed_inject_close, "malformed inject")
+                close = connection.line.close(
+                    self._options.malformed_inject_close, "malformed inject"
+                )
                 connection.spawn(close)
             return
         self._commit(record, results)

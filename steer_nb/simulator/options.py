@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field, fields
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from steer_nb.errors import InvalidInput
+from steer_nb.simulator.values import broken_rule, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,7 +148,7 @@ class Options:
                 hint = f" Did you mean {close[0]!r}?" if close else ""
                 msg = f"The simulator has no option {name!r}.{hint}"
                 raise InvalidInput(msg, field=name, value=value, rule="a known option")
-            rule = _broken_rule(value, hints[name])
+            rule = broken_rule(value, hints[name])
             if rule is not None:
                 msg = f"Simulator option {name} must be {rule}, not {value!r}."
                 raise InvalidInput(msg, field=name, value=value, rule=rule)
@@ -182,49 +182,9 @@ class Options:
             if name in values:
                 msg = f"The simulator option {name} is given twice."
                 raise InvalidInput(msg, field=name, value=text, rule="once")
-            values[name] = _value(word, hints.get(name))
+            values[name] = typed(word, hints.get(name))
         cls.of(values)
         return values
-
-
-def _value(word: str, hint: Any) -> Any:
-    """Give a typed word the type that its option takes; what does not fit stays a text."""
-    if get_origin(hint) is Literal:
-        return word
-    if get_origin(hint) is tuple:
-        return tuple(part.strip() for part in word.split(",") if part.strip())
-    plain = {"none": None, "null": None, "true": True, "false": False}
-    if word.lower() in plain:
-        return plain[word.lower()]
-    if str in (get_args(hint) or (hint,)):
-        return word
-    for number in (int, float):
-        try:
-            return number(word)
-        except ValueError:
-            continue
-    return word
-
-
-def _broken_rule(value: Any, hint: Any) -> str | None:
-    """Say what an option's value must be, where it is not."""
-    if get_origin(hint) is Literal:
-        words = get_args(hint)
-        return None if value in words else f"one of {', '.join(map(repr, words))}"
-    if get_origin(hint) is tuple:
-        fine = isinstance(value, tuple) and all(isinstance(word, str) for word in value)
-        return None if fine else "a tuple of texts"
-    kinds = get_args(hint) or (hint,)
-    if (value is None and NoneType in kinds) or (bool in kinds and isinstance(value, bool)):
-        return None
-    if str in kinds:
-        return None if isinstance(value, str) else "a text, or None"
-    if bool in kinds:
-        return "True or False"
-    numbers = (int, float) if float in kinds else int
-    if isinstance(value, numbers) and not isinstance(value, bool) and value >= 0:
-        return None
-    return "a number, 0 or more" if float in kinds else "a whole number, 0 or more"
 
 
 @dataclass(frozen=True)

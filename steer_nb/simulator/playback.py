@@ -255,7 +255,7 @@ class Playback:
             event = moment.event
             kind = "" if event is None else str(event["type"])
             if event is None:
-                connection.write_text(moment.raw)
+                connection.line.put(moment.raw)
             elif kind == "response.created" and not begun:
                 engine.begin(record, self._response(event))
                 begun = True
@@ -267,11 +267,11 @@ class Playback:
                 self._send(event)
                 if kind == "response.output_item.done":
                     await pace.breathe()
-            await connection.room()
+            await connection.line.room()
         if self.answer.end == "lost":
             self._seat.lost()
             record.status = "cancelled"  # what it became without its client, nobody recorded
-            await connection.drop(*self.answer.close)
+            await connection.line.drop(*self.answer.close)
             return
         if record.live:
             if not begun:
@@ -280,7 +280,7 @@ class Playback:
             engine.finish(record, "failed", error=error)
         for moment in self.answer.after:
             if moment.event is None:
-                connection.write_text(moment.raw)
+                connection.line.put(moment.raw)
             else:
                 self._send(moment.event)
 

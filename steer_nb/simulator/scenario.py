@@ -7,12 +7,13 @@ import inspect
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import ScenarioError
+from steer_nb.simulator.faults import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
     from steer_nb.simulator.recording import Recording
@@ -29,7 +30,8 @@ __all__ = ["Scenario", "get_scenario", "load_scenario", "scenario"]
 class Scenario:
     """A script with a name and one sentence about it.
 
-    Calling it with a `Turn` gives the steps of one response.
+    Calling it with a `Turn` gives the steps of one response. Its `faults` are armed when a
+    simulator is made of it.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Scenario:
     script: Callable[[Turn], Iterator[Step]]
     source: str = ""
     recording: Recording | None = None
+    faults: tuple[Fault, ...] = ()
 
     @classmethod
     def from_trace(cls, trace: Trace | str | PathLike[str]) -> Scenario:
@@ -95,7 +98,9 @@ class Scenario:
         return self.script(turn)
 
 
-def scenario(name: str, description: str) -> Callable[[Callable[[Turn], Iterator[Step]]], Scenario]:
+def scenario(
+    name: str, description: str, *, faults: Sequence[Fault | str | Mapping[str, Any]] = ()
+) -> Callable[[Callable[[Turn], Iterator[Step]]], Scenario]:
     """Make a scenario of a generator function.
 
     Parameters
@@ -104,11 +109,16 @@ def scenario(name: str, description: str) -> Callable[[Callable[[Turn], Iterator
         What people type.
     description : str
         One sentence.
+    faults : sequence of Fault, str or mapping
+        What goes wrong from the start, see `steer_nb.simulator.faults`; the step `Arm` arms a
+        fault later.
 
     Raises
     ------
     ScenarioError
         The function is no generator function.
+    InvalidInput
+        A fault cannot be read.
 
     Examples
     --------
@@ -119,6 +129,7 @@ def scenario(name: str, description: str) -> Callable[[Callable[[Turn], Iterator
     >>> parrot.name
     'parrot'
     """
+    armed = tuple(Fault.of(fault) for fault in faults)
 
     def wrap(script: Callable[[Turn], Iterator[Step]]) -> Scenario:
         if not inspect.isgeneratorfunction(script):
@@ -126,7 +137,7 @@ def scenario(name: str, description: str) -> Callable[[Callable[[Turn], Iterator
             msg = f"Scenario {name!r}: {title} must be a function of one turn that yields steps."
             raise ScenarioError(msg)
         source = inspect.getsourcefile(script) or "a notebook"
-        return Scenario(name, description, script, source)
+        return Scenario(name, description, script, source, faults=armed)
 
     return wrap
 

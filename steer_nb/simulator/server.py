@@ -6,14 +6,16 @@ import asyncio
 import errno
 import logging
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from websockets.asyncio.server import serve as websocket_serve
 
 from steer_nb.errors import SimulatorFailed
-from steer_nb.simulator import handshake
 from steer_nb.simulator.addresses import url_host
 from steer_nb.simulator.connection import Connection
+from steer_nb.simulator.door import Door
+from steer_nb.simulator.handshake import Reception
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -44,13 +46,14 @@ async def listen(
     async def handle(socket: ServerConnection) -> None:
         await Connection(service, socket, service.next_connection()).serve()
 
+    reception = Reception(service, api_key)
     try:
         server = await websocket_serve(
             handle,
             host,
             port,
-            create_connection=handshake.Door,
-            process_request=handshake.process(service, api_key),
+            create_connection=cast("type[ServerConnection]", partial(Door, reception=reception)),
+            process_request=reception.process_request,
             server_header=None,
             max_size=service.options.max_message_bytes,
             ping_interval=20,

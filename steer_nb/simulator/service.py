@@ -6,13 +6,17 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from steer_nb.errors import InvalidInput
 from steer_nb.simulator.account import Account
+from steer_nb.simulator.armed import Faults
 from steer_nb.simulator.chain import Store
+from steer_nb.simulator.faults import Drop
 from steer_nb.simulator.ids import Ids
 from steer_nb.simulator.pace import EPOCH, Clock, Pace
 from steer_nb.simulator.playback import Player
 
 if TYPE_CHECKING:
+    from steer_nb.simulator.connection import Connection
     from steer_nb.simulator.options import Options
     from steer_nb.simulator.scenario import Scenario
 
@@ -40,7 +44,9 @@ class Service:
         self.player = None if recording is None else Player(recording, self.ids)
         self.clock = clock or Clock()
         self.account = Account()
+        self.faults = Faults(self.account)
         self.store = Store(options.stored_responses)
+        self.connections: dict[int, Connection] = {}
         self._n_connections = 0
         self._left: set[asyncio.Task[None]] = set()
 
@@ -48,6 +54,31 @@ class Service:
         """Number the connections, from 1: ids depend on it."""
         self._n_connections += 1
         return self._n_connections
+
+    def drop(
+        self,
+        code: int | None = None,
+        *,
+        reason: str = "simulated",
+        connection: int | None = None,
+    ) -> list[int]:
+        """Lose connections at once, as the fault `Drop` does; gives their numbers.
+
+        Raises
+        ------
+        InvalidInput
+            The code is no close code, or `connection` is not open.
+        """
+        fault = Drop(code=code, reason=reason, connection=connection)
+        if connection is not None and connection not in self.connections:
+            known = ", ".join(map(str, self.connections)) or "none"
+            msg = f"Connection {connection} is not open; open are: {known}."
+            raise InvalidInput(msg, field="connection", value=connection, rule="an open one")
+        dropped = [one for one in self.connections if connection in (None, one)]
+        for one in dropped:
+            self.account.add("fault", connection=one, fault="drop", way="at_once")
+            self.connections[one].line.cut(fault.code, fault.reason)
+        return dropped
 
     def adopt(self, task: asyncio.Task[None]) -> None:
         """Keep what goes on although its connection is gone."""

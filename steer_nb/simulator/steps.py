@@ -20,13 +20,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from steer_nb.simulator.faults import Fault
+
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Mapping
     from random import Random
 
     from steer_nb.simulator.ids import Ids
 
 __all__ = [
+    "Arm",
     "AwaitSteer",
     "Beat",
     "Control",
@@ -342,6 +345,27 @@ class Disconnect(Control):
 
     code: int = 1011
     reason: str = "simulated"
+
+
+@dataclass(frozen=True)
+class Arm(Control):
+    """Arm a fault for this connection: its messages count from here.
+
+    Parameters
+    ----------
+    fault : Fault, str or mapping
+        Such as ``Drop(at=2)`` or ``"drop at=2"``; see `steer_nb.simulator.faults`.
+
+    Raises
+    ------
+    InvalidInput
+        It cannot be read.
+    """
+
+    fault: Fault | str | Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fault", Fault.of(self.fault))
 
 
 def next_of(script: Iterator[Step]) -> Step | Exception | None:

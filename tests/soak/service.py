@@ -159,7 +159,7 @@ class _Counts:
             def write(self, event: dict[str, Any]) -> None:
                 super().write(event)
                 counts.events += 1
-                self._seen[1].append(checksum(self._outbox[-1]))
+                self._seen[1].append(checksum(self.line._outbox[-1]))
 
         return Witnessed
 

@@ -13,6 +13,9 @@ A mapping with these keys; `turns` or `rules` has to be there.
     What people type. The file's name without its ending is the default.
 ``description``
     One sentence about it.
+``faults``
+    What goes wrong on purpose from the start: a list of faults, each a mapping as the step `fault`
+    below, such as ``{fault: drop, at: 5}``. `steer_nb.simulator.faults` describes them.
 ``turns``
     A list. The first response of a conversation plays the first turn, the second the second, and so
     on: continuations and the successors of steered responses count as well, and so does a response

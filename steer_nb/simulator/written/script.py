@@ -9,6 +9,7 @@ from steer_nb.simulator.scenario import Scenario
 from steer_nb.simulator.scenarios.common import answer
 from steer_nb.simulator.steps import Say
 from steer_nb.simulator.written import kinds as k
+from steer_nb.simulator.written.faulting import read_faults
 from steer_nb.simulator.written.filling import fill
 from steer_nb.simulator.written.nodes import ListNode, MapNode, Node, read_nodes, shown
 from steer_nb.simulator.written.rules import holds, read_conditions
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rule", "Script", "load_written"]
 
-_KEYS = ("name", "description", "turns", "rules", "otherwise")
+_KEYS = ("name", "description", "faults", "turns", "rules", "otherwise")
 _RULE_KEYS = ("when", "unless", "play")
 
 
@@ -99,7 +100,8 @@ def load_written(path: Path) -> Scenario:
         turns=tuple(_plays(item) for item in turns),
         otherwise=_plays(values["otherwise"]) if "otherwise" in values else None,
     )
-    return Scenario(name, about or f"Plays {path}.", script, str(path))
+    faults = read_faults(values["faults"]) if "faults" in values else ()
+    return Scenario(name, about or f"Plays {path}.", script, str(path), faults=faults)
 
 
 def _check_keys(node: MapNode, known: Iterable[str], what: str) -> None:

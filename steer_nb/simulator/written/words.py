@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator import calls, hosted, steps
+from steer_nb.simulator.faults import FAULTS
 from steer_nb.simulator.written import kinds as k
+from steer_nb.simulator.written.faulting import FAULT_OPTIONS, read_fault
 from steer_nb.simulator.written.nodes import MapNode, Node, TextNode, shown
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class Word:
         Whether the name alone is enough.
     ends : bool
         Whether nothing can follow it.
+    read : callable, optional
+        Reads the whole step, where its options depend on its value.
     """
 
     kind: Kind
@@ -49,6 +53,7 @@ class Word:
     required: tuple[str, ...] = ()
     bare: bool = False
     ends: bool = False
+    read: Callable[[Node], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +257,13 @@ STEPS: Mapping[str, Word] = {
         required=("message",),
         ends=True,
     ),
+    "fault": Word(
+        k.choice(*FAULTS),
+        "arm a fault for this connection; its messages count from here",
+        lambda value: steps.Arm(value),
+        FAULT_OPTIONS,
+        read=read_fault,
+    ),
     "disconnect": Word(
         k.either(True, k.CLOSE_CODE),
         "close the connection with a code; alone: 1011",
@@ -294,6 +306,8 @@ def read_step(node: Node) -> Play:
         _unknown(node)
     name = names[0]
     word = STEPS[name]
+    if word.read is not None:
+        return Play(name, {"value": word.read(node)}, node)
     values: Values = {}
     for key, value in node.values.items():
         if key == name:
