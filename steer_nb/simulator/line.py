@@ -48,11 +48,7 @@ _RACES = frozenset({"response.steer.accepted", "response.inject.created"})
 """Acknowledgements: they may come before or after other events of their lane …"""
 _IN_ORDER = ("response.steer.", "response.inject.")
 """… but these."""
-_UNKNOWN_EVENT = {
-    "type": "response.simulated",
-    "sequence_number": 0,
-    "note": "An event type that no client knows.",
-}
+_UNKNOWN_EVENT = {"type": "response.simulated", "note": "No client knows this type."}
 
 
 class Line:
@@ -99,7 +95,8 @@ class Line:
     @property
     def close_code(self) -> int | None:
         """How the connection was closed, once it is."""
-        return self._socket.protocol.close_code
+        code = self._socket.protocol.close_code
+        return None if code is None else int(code)
 
     # Writing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -11,13 +12,16 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pandas as pd
 import pytest
+from websockets.exceptions import ConnectionClosedError
+from websockets.sync.client import connect
 
 import steer_nb
 from steer_nb.cli import main
-from steer_nb.simulator import list_options
+from steer_nb.simulator import list_faults, list_options
 from tests.support.traces import TraceBuilder
 
 if TYPE_CHECKING:
@@ -223,13 +227,53 @@ class TestSimulate:
         assert said in errors
         assert len(errors.strip().splitlines()) == 1
 
+    def test_faults_are_listed_with_their_fields(self) -> None:
+        done = run("simulate", "--faults")
+        assert done.returncode == 0
+        for fault in list_faults():
+            assert f"{fault.name}: {fault.help}" in done.stdout.splitlines()
+            for one in fault.fields:
+                default = "none" if one.default is None else one.default
+                assert f"    {one.name}={default}" in done.stdout
+                assert one.help in done.stdout
+
+    def test_a_fault_strikes_and_the_control_api_tells(self) -> None:
+        faults = ("--fault", "drop at=3 code=1013", "--fault", "duplicate as_type=response.done")
+        with serving("--scenario", "weather", "--speed", "0", *faults) as served:
+            assert served.process.stdout is not None
+            place = next(
+                line.split()[-1] for line in served.process.stdout if line.startswith("Control API")
+            )
+            with connect(served.first.replace("http", "ws") + "/responses") as line:
+                line.send('{"type": "response.create", "model": "gpt-6-astra", "input": "Hello."}')
+                with pytest.raises(ConnectionClosedError) as caught:
+                    list(line)
+            assert caught.value.rcvd is not None
+            assert caught.value.rcvd.code == 1013
+            with urlopen(f"{place}/account?kind=fault") as answer:
+                (entry,) = json.load(answer)["entries"]
+            assert (entry["fault"], entry["number"]) == ("drop", 3)
+            served.end()
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [("dorp", "Did you mean 'drop'?"), ("drop at=0", "from 1"), ("drop 3", "NAME=VALUE")],
+    )
+    def test_wrong_faults_are_one_line(
+        self, text: str, said: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["simulate", "--fault", text]) == 1
+        errors = capsys.readouterr().err
+        assert said in errors
+        assert len(errors.strip().splitlines()) == 1
+
     def test_it_loads_nothing_that_it_does_not_need(self) -> None:
         """A classroom starts many: neither tables nor widgets nor a shell, and YAML when asked."""
         code = (
             "import sys\n"
             "from steer_nb.cli import main\n"
             "main(['simulate'])\n"
-            "heavy = ('pandas', 'ipywidgets', 'IPython', 'yaml', 'numpy', 'traitlets', 'openai')\n"
+            "heavy = ['pandas', 'ipywidgets', 'IPython', 'yaml', 'numpy', 'traitlets', 'openai']\n"
             "print('loaded:', [name for name in heavy if name in sys.modules])"
         )
         with subprocess.Popen(

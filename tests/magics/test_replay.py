@@ -95,6 +95,8 @@ def test_an_interrupt_leaves_it_running(shell: Any, tmp_path: Path) -> None:
         ("connect --simulate weather --option acknowlege=x", "Did you mean 'acknowledge'?"),
         ("connect --option lane_limit=many", "a whole number"),
         ("connect ws://x/y --option lane_limit=2", "exclude each other"),
+        ('connect --fault "drop att=2"', "Fault drop has no 'att'. Did you mean 'at'?"),
+        ("connect ws://x/y --fault drop", "exclude each other"),
         ("connect --simulate none.yaml", "There is no scenario file none.yaml"),
     ],
 )
@@ -119,6 +121,17 @@ def test_options_and_files_of_the_simulator(shell: Any, played: str, tmp_path: P
     assert session.lane("trip").create("Hi.").wait(20).status == "completed"
 
 
+def test_faults_of_the_simulator(shell: Any) -> None:
+    line = "%steer connect --simulate planner --speed 0 --no-journal"
+    session = run(shell, f'{line} --fault "drop at=9" --fault "duplicate times=none"')
+    assert [one["fault"] for one in session.simulator.faults] == ["drop", "duplicate"]
+    lane = session.lane("trip")
+    lane.create("Plan a day.")
+    assert lane.wait(20) == "detached"
+    assert lane.response.status == "truncated"
+    assert [one["struck"] for one in session.simulator.faults] == [1, 0]
+
+
 def test_completion(shell: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.jsonl").touch()
@@ -131,4 +144,5 @@ def test_completion(shell: Any, tmp_path: Path, monkeypatch: Any) -> None:
         "acknowledge=after_terminal",
         "acknowledge=after_successor",
     ]
+    assert words(shell, "%steer connect --fault re") == ["reorder", "relabel", "refuse_handshake"]
     assert words(shell, "%steer replay run.jsonl --s") == ["--speed"]
