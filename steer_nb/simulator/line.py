@@ -15,16 +15,23 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 
-from steer_nb.simulator.armed import facts_of
-from steer_nb.simulator.faults import Drop, Duplicate, Enlarge, Insert, Relabel, Reorder, Stall
+from steer_nb.simulator.faults import (
+    Drop,
+    Duplicate,
+    Enlarge,
+    Insert,
+    Relabel,
+    Reorder,
+    Stall,
+    facts_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from websockets.asyncio.server import ServerConnection
 
-    from steer_nb.simulator.armed import Armed, Faults
-    from steer_nb.simulator.faults import Facts
+    from steer_nb.simulator.faults import Armed, Facts, Faults
 
 __all__ = ["HIGH_WATER", "Line", "encode"]
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from steer_nb.errors import InvalidInput
 from steer_nb.simulator.account import Account
-from steer_nb.simulator.armed import Faults
 from steer_nb.simulator.chain import Store
-from steer_nb.simulator.faults import Drop
+from steer_nb.simulator.faults import Drop, Faults
 from steer_nb.simulator.ids import Ids
 from steer_nb.simulator.pace import EPOCH, Clock, Pace
 from steer_nb.simulator.playback import Player

@@ -130,6 +130,8 @@ turns:
       message: Not now.
     - refuse_steers: false
     - fail_successor
+    - fault: duplicate
+      type: response.incomplete
     - call: f
       async: true
       namespace: n

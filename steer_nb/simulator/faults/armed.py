@@ -8,13 +8,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import InvalidInput
-from steer_nb.simulator.faults import Facts
+from steer_nb.simulator.faults.fault import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steer_nb.simulator.account import Account
-    from steer_nb.simulator.faults import Fault, Way
+    from steer_nb.simulator.faults.fault import Fault, Way
 
 __all__ = ["Armed", "Faults", "facts_of"]
 

@@ -1,0 +1,55 @@
+"""Every fault in words, for those who choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from steer_nb.simulator.faults.fault import FAULTS
+
+__all__ = ["FaultInfo", "FieldInfo", "list_faults"]
+
+_LAST: Final = frozenset({"at", "times", "type", "stream_id", "connection"})
+
+
+@dataclass(frozen=True)
+class FieldInfo:
+    """One field of a fault: its name, default, meaning, and the words it takes, if few."""
+
+    name: str
+    default: Any
+    help: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FaultInfo:
+    """One fault: its word, what it does, and its fields."""
+
+    name: str
+    help: str
+    fields: tuple[FieldInfo, ...]
+
+
+def list_faults() -> list[FaultInfo]:
+    """Describe every fault.
+
+    Examples
+    --------
+    >>> [one.name for one in list_faults()][:2]
+    ['drop', 'stall']
+    """
+    found = []
+    for word, kind in FAULTS.items():
+        hints = get_type_hints(kind)
+        infos = tuple(
+            FieldInfo(
+                one.name,
+                one.default,
+                one.metadata["help"],
+                get_args(hints[one.name]) if get_origin(hints[one.name]) is Literal else (),
+            )
+            for one in sorted(fields(kind), key=lambda one: one.name in _LAST)
+        )
+        found.append(FaultInfo(word, kind.help, infos))
+    return found
