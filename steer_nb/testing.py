@@ -64,7 +64,8 @@ def responses_simulator(request: pytest.FixtureRequest) -> Iterator[Simulator]:
     ------
     Simulator
         Running. A client takes its `base_url` (a bare WebSocket client its `url`); `account` lists
-        what the server received and applied, oldest first; `advance` puts its clock forward. The
+        what the server received and applied, oldest first; `advance` puts its clock forward;
+        `faults` and `drop` let things go wrong on purpose, as does ``faults=`` in the marker. The
         fixture itself never fails a test that has run.
     """
     from steer_nb.errors import SteerError
