@@ -131,7 +131,11 @@ class Line:
         """Write the line out, until cancelled."""
         while True:
             while self._outbox:
-                await self._pass(self._outbox[0])
+                if self._faults.armed or self._held:
+                    await self._pass(self._outbox[0])
+                else:
+                    self.n_sent += 1
+                    await self._socket.send(self._outbox[0])
                 if self.lost:
                     return
                 self._waiting -= len(self._outbox.popleft())
@@ -149,9 +153,6 @@ class Line:
         """Send one message, or do to it what strikes it."""
         self.n_sent += 1
         struck = self._faults.strike("out", self._number, self.n_sent, text)
-        if not struck and not self._held:
-            await self._socket.send(text)
-            return
         facts = facts_of(text)
         if await self._break(struck, "before", facts):
             return

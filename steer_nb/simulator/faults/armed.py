@@ -74,21 +74,26 @@ class Faults:
     ----------
     account : Account
         Each strike is an entry in it, of the kind ``fault``.
+
+    Attributes
+    ----------
+    armed : dict
+        By id; those that strike no more, too.
     """
 
     def __init__(self, account: Account) -> None:
         self._account = account
-        self._armed: dict[str, Armed] = {}
+        self.armed: dict[str, Armed] = {}
         self._n_armed = 0
 
     def __iter__(self) -> Iterator[Armed]:
-        return iter(tuple(self._armed.values()))
+        return iter(tuple(self.armed.values()))
 
     def arm(self, fault: Fault, connection: int | None = None) -> Armed:
         """Arm a fault; its messages are counted from now on."""
         self._n_armed += 1
         armed = Armed(f"fault_{self._n_armed}", fault, connection)
-        self._armed[armed.id] = armed
+        self.armed[armed.id] = armed
         return armed
 
     def remove(self, fault_id: str) -> None:
@@ -99,16 +104,16 @@ class Faults:
         InvalidInput
             No fault has that id.
         """
-        armed = self._armed.pop(fault_id, None)
+        armed = self.armed.pop(fault_id, None)
         if armed is None:
-            known = ", ".join(self._armed) or "none"
+            known = ", ".join(self.armed) or "none"
             msg = f"There is no fault with the id {fault_id!r}; armed are: {known}."
             raise InvalidInput(msg, field="id", value=fault_id, rule="the id of an armed fault")
         armed.lifted.set()
 
     def clear(self) -> None:
         """Take all faults away."""
-        for fault_id in tuple(self._armed):
+        for fault_id in tuple(self.armed):
             self.remove(fault_id)
 
     def strike(
@@ -127,7 +132,7 @@ class Faults:
         message : str or bytes, optional
             The message.
         """
-        if not self._armed:
+        if not self.armed:
             return []
         facts = Facts() if message is None else facts_of(message)
         struck = [one for one in self if one.strikes(way, connection, facts)]
