@@ -12,47 +12,59 @@ from openai.types.responses import Response
 from openai.types.responses.responses_server_event import ResponsesServerEvent
 
 from tests.support.simulated import ENDS, assert_simulated_event, text_of
-from tests.support.strict import assert_client_event
+from tests.support.strict import assert_beta_client_event, assert_client_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tests.support.tap import Link, Tap
 
 Event = dict[str, Any]
 
+ANSWERS = ("response.steer.", "response.inject.")
+"""What such types begin with is about a response, and no part of it."""
 
-def check_tap(tap: Tap, *, refused: Sequence[str], raw: Sequence[str] = ()) -> int:
+
+def check_tap(
+    tap: Tap,
+    *,
+    refused: Sequence[str],
+    raw: Sequence[str] = (),
+    unknown: Collection[str] = (),
+    beta: bool = False,
+) -> int:
     """Check all connections of a tap; give how many events that were.
 
-    Every event is as the SDK's types say. Every request that the SDK wrote (`raw` texts are the
-    test's own) is as they say, too, and none was refused but those of `refused`, by their codes.
+    Every event is as the SDK's types, or those of its `beta`, say; `unknown` types came on purpose.
+    Every request that the SDK wrote (`raw` texts are the test's own) is as they say, too, and none
+    was refused but those of `refused`, by their codes.
     """
+    assert_request = assert_beta_client_event if beta else assert_client_event
     assert tap.failures == []
     events = 0
     codes = []
     for link in tap.links:
-        check_events(link.received)
+        check_events([e for e in link.received if e["type"] not in unknown], beta=beta)
         events += len(link.received)
         codes += [code_of(event) for event in link.received if is_refusal(event)]
         for text in link.sent:
             if text not in raw:
-                assert_client_event(json.loads(text))
+                assert_request(json.loads(text))
     assert sorted(codes) == sorted(refused)
     return events
 
 
-def check_events(events: Sequence[Event]) -> None:
+def check_events(events: Sequence[Event], *, beta: bool = False) -> None:
     """Check one connection's events, and that the SDK's accumulator gives our responses."""
     for event in events:
         with explained(event):
-            assert_simulated_event(event)
+            assert_simulated_event(event, beta=beta)
     for response in responses_in(events):
         check_accumulator(response)
 
 
 def is_refusal(event: Event) -> bool:
-    return event["type"] in ("error", "response.steer.failed")
+    return event["type"] in ("error", "response.steer.failed", "response.inject.failed")
 
 
 def code_of(event: Event) -> str:
@@ -66,7 +78,7 @@ def responses_in(events: Sequence[Event]) -> Iterator[list[Event]]:
         lane = event.get("stream_id")
         if event["type"] == "response.created":
             running[lane] = []
-        if event["type"].startswith("response.steer.") or lane not in running:
+        if event["type"].startswith(ANSWERS) or lane not in running:
             continue
         if event["type"] != "error":
             running[lane].append(event)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from steer_nb.simulator import Simulator
-from tests.proof.sdk import KEY, Stage
+from tests.proof.sdk import CONNECTIONS, KEY, LANES, Stage
 from tests.support.tap import Tap
 
 HERE = Path(__file__).parent
@@ -22,8 +22,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(ignore)
 
 
-@pytest.fixture(params=["sync", "async"])
-def stage(request):
+@pytest.fixture(params=[*CONNECTIONS, *LANES])
+def form(request):
+    """Name the form of the SDK. What one of them cannot do has a test that says so."""
+    return request.param
+
+
+@pytest.fixture
+def stage(form):
     """Start simulators for the SDK in one of its forms; all that passed is checked at the end."""
     stages = []
     with contextlib.ExitStack() as stack:
@@ -32,7 +38,7 @@ def stage(request):
             options = {"speed": 0, "api_key": KEY, **options}
             simulator = stack.enter_context(Simulator(scenario, **options))
             tap = stack.enter_context(Tap(simulator))
-            stages.append(Stage(request.param, simulator, tap))
+            stages.append(Stage(form, simulator, tap))
             return stages[-1]
 
         yield start

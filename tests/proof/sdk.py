@@ -1,22 +1,26 @@
-"""The official Python SDK in both its forms, behind one set of words.
+"""The official Python SDK in all its forms, behind one set of words.
 
 Each test is written once and runs with ``OpenAI`` (its blocking calls on worker threads) and with
-``AsyncOpenAI``. Everything goes through the SDK's own methods and its own iteration.
+``AsyncOpenAI``; where nothing hinders it, also through the SDK's lane helper on top of each.
+Everything goes through the SDK's own methods and its own iteration.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from typing import TYPE_CHECKING, Any
 
 import openai
+import pytest
 from openai.lib.responses_websocket import (
     AsyncResponsesWebSocketSession,
     ResponsesWebSocketLimits,
     ResponsesWebSocketSession,
 )
 
+from steer_nb.wire import MULTI_AGENT_BETA
 from tests.proof.checks import check_tap, code_of, is_refusal
 from tests.support.simulated import ENDS, MODEL
 
@@ -26,10 +30,15 @@ if TYPE_CHECKING:
     from steer_nb.simulator import Simulator
     from tests.support.tap import Tap
 
+CONNECTIONS = ("sync", "async")
+LANES = ("sync lanes", "async lanes")
+on_a_connection = pytest.mark.parametrize("form", CONNECTIONS)
+by_the_lane_helper = pytest.mark.parametrize("form", LANES)
+
 KEY = "sk-test"
 PATIENCE = 30
 LIMITS = ResponsesWebSocketLimits(
-    max_lanes=8,
+    max_lanes=64,
     max_events_per_lane=4096,
     max_events=16384,
     max_bytes_per_lane=2**24,
@@ -41,7 +50,7 @@ class Call:
     """Calls of the SDK, awaited: as they are, or on a worker thread."""
 
     def __init__(self, form: str) -> None:
-        self.blocking = form == "sync"
+        self.blocking = form.startswith("sync")
 
     async def __call__(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         async with asyncio.timeout(PATIENCE):
@@ -50,36 +59,30 @@ class Call:
             return await function(*args, **options)
 
 
-class Line:
-    """One connection of the SDK."""
+class Talk:
+    """One conversation with the service, however the SDK is asked to carry it."""
 
-    def __init__(self, connection: Any, stage: Stage) -> None:
-        self.connection = connection
+    def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self._events = iter(connection) if stage.call.blocking else aiter(connection)
 
     async def send(self, event: dict[str, Any]) -> None:
-        await self.stage.call(self.connection.send, event)
-
-    async def create(self, input: Any = "Hello.", **fields: Any) -> None:  # noqa: A002
-        """Create with the SDK's own method."""
-        create = self.connection.response.create
-        await self.stage.call(create, **{"model": MODEL, "input": input, **fields})
-
-    async def steer(self, response_id: str, input: Any = "Shorter.") -> None:  # noqa: A002
-        steer = self.connection.response.steer
-        await self.stage.call(steer, previous_response_id=response_id, input=input)
-
-    async def send_raw(self, text: str) -> None:
-        """Send what the SDK itself would not write."""
-        self.stage.raw.append(text)
-        await self.stage.call(self.connection.send_raw, text)
+        raise NotImplementedError
 
     async def recv(self) -> Any:
-        """Give the next typed event of the SDK's iteration; None at its end."""
-        if self.stage.call.blocking:
-            return await self.stage.call(next, self._events, None)
-        return await self.stage.call(anext, self._events, None)
+        """Give the next typed event; None at the end of the connection."""
+        raise NotImplementedError
+
+    async def send_unknown(self, event: dict[str, Any]) -> None:
+        """Send what the SDK has no type for, but takes."""
+        self.stage.raw.append(json.dumps(event))
+        await self.send(event)
+
+    async def create(self, input: Any = "Hello.", **fields: Any) -> None:  # noqa: A002
+        await self.send({"type": "response.create", "model": MODEL, "input": input, **fields})
+
+    async def steer(self, response_id: str, input: Any = "Shorter.") -> None:  # noqa: A002
+        steer = {"type": "response.steer", "previous_response_id": response_id, "input": input}
+        await self.send(steer)
 
     async def until(self, *types: str) -> Any:
         while (event := await self.recv()) is not None:
@@ -106,57 +109,122 @@ class Line:
         """Read on to an `error` or a failed steer, which has this code."""
         while True:
             event = await self.recv()
+            assert event is not None, f"the connection ended before {code}"
             if is_refusal(event.to_dict()):
                 assert code_of(event.to_dict()) == str(code)
                 self.stage.refused.append(str(code))
                 return event
 
+
+class Line(Talk):
+    """One connection of the SDK, or of its multi-agent beta, and its own iteration."""
+
+    def __init__(self, connection: Any, stage: Stage) -> None:
+        super().__init__(stage)
+        self.connection = connection
+        self._events = iter(connection) if stage.call.blocking else aiter(connection)
+
+    async def send(self, event: dict[str, Any]) -> None:
+        await self.stage.call(self.connection.send, event)
+
+    async def create(self, input: Any = "Hello.", **fields: Any) -> None:  # noqa: A002
+        """Create with the SDK's own method."""
+        create = self.connection.response.create
+        await self.stage.call(create, **{"model": MODEL, "input": input, **fields})
+
+    async def steer(self, response_id: str, input: Any = "Shorter.") -> None:  # noqa: A002
+        steer = self.connection.response.steer
+        await self.stage.call(steer, previous_response_id=response_id, input=input)
+
+    async def inject(self, response_id: str, *items: dict[str, Any]) -> None:
+        inject = self.connection.response.inject
+        await self.stage.call(inject, response_id=response_id, input=list(items))
+
+    async def send_raw(self, text: str) -> None:
+        """Send what the SDK itself would not write."""
+        self.stage.raw.append(text)
+        await self.stage.call(self.connection.send_raw, text)
+
+    async def recv(self) -> Any:
+        if self.stage.call.blocking:
+            return await self.stage.call(next, self._events, None)
+        return await self.stage.call(anext, self._events, None)
+
     async def close(self) -> None:
         await self.stage.call(self.connection.close)
 
 
-class Lanes:
-    """The SDK's lane helper on one connection."""
-
-    def __init__(self, session: Any, stage: Stage) -> None:
-        self.session = session
-        self.stage = stage
-
-    def lane(self, name: str | None = None) -> Lane:
-        return Lane(self.session.default if name is None else self.session.lane(name), self.stage)
-
-
-class Lane:
-    """One lane of the helper."""
+class Lane(Talk):
+    """One lane of the SDK's lane helper."""
 
     def __init__(self, lane: Any, stage: Stage) -> None:
+        super().__init__(stage)
         self._lane = lane
-        self._stage = stage
 
-    async def create(self, input: Any, **fields: Any) -> None:  # noqa: A002
-        event = {"type": "response.create", "model": MODEL, "input": input, **fields}
-        await self._stage.call(self._lane.send, event)
-
-    async def steer(self, response_id: str, input: Any) -> None:  # noqa: A002
-        event = {"type": "response.steer", "previous_response_id": response_id, "input": input}
-        await self._stage.call(self._lane.send, event)
+    async def send(self, event: dict[str, Any]) -> None:
+        await self.stage.call(self._lane.send, event)
 
     async def recv(self) -> Any:
-        return await self._stage.call(self._lane.recv)
+        try:
+            return await self.stage.call(self._lane.recv)
+        except EOFError:
+            return None
 
     async def final(self) -> Any:
-        return await self._stage.call(self._lane.get_final_response)
+        return await self.stage.call(self._lane.get_final_response)
+
+    def detach(self) -> None:
+        self._lane.close()
+
+
+class Lanes(Talk):
+    """A connection in the hands of the lane helper. What it reads is the lane it last wrote to."""
+
+    def __init__(self, session: Any, stage: Stage) -> None:
+        super().__init__(stage)
+        self.connection = session.connection
+        self._session = session
+        self._lanes = {None: Lane(session.default, stage)}
+        self._at = self.lane()
+
+    def lane(self, name: str | None = None) -> Lane:
+        if name not in self._lanes:
+            self._lanes[name] = Lane(self._session.lane(name), self.stage)
+        return self._lanes[name]
+
+    async def send(self, event: dict[str, Any]) -> None:
+        await self._at.send(event)
+
+    async def create(
+        self,
+        input: Any = "Hello.",  # noqa: A002
+        *,
+        stream_id: str | None = None,
+        **fields: Any,
+    ) -> None:
+        self._at = self.lane(stream_id)
+        await super().create(input, **fields)
+
+    async def recv(self) -> Any:
+        return await self._at.recv()
+
+    async def close(self) -> None:
+        await self.stage.call(self._session.close)
 
 
 class Stage:
     """A simulator, a tap on its wire, and the SDK in one form."""
 
     def __init__(self, form: str, simulator: Simulator, tap: Tap) -> None:
+        self.form = form
         self.call = Call(form)
         self.simulator = simulator
         self.tap = tap
+        self.beta = False
         self.refused: list[str] = []
         self.raw: list[str] = []
+        self.unknown: set[str] = set()
+        """Types of events that nobody documents, and that this test lets come."""
 
     def sdk(self, **options: Any) -> Any:
         """Make a stock client: it is told `base_url`, and nothing else of where it is."""
@@ -166,37 +234,55 @@ class Stage:
     @contextlib.asynccontextmanager
     async def connect(
         self, client: dict[str, Any] | None = None, **options: Any
-    ) -> AsyncIterator[Line]:
-        """Connect as the SDK's documentation shows."""
+    ) -> AsyncIterator[Any]:
+        """Connect as the SDK's documentation shows, in this stage's form."""
+        lanes = self.form in LANES
+        async with self._connected("lanes" if lanes else "line", client, options) as talk:
+            yield talk
+
+    @contextlib.asynccontextmanager
+    async def lanes(self, **options: Any) -> AsyncIterator[Lanes]:
+        """Connect with the SDK's lane helper, whatever the form."""
+        async with self._connected("lanes", None, options) as talk:
+            yield talk
+
+    @contextlib.asynccontextmanager
+    async def agents(self, **options: Any) -> AsyncIterator[Line]:
+        """Connect with the SDK's multi-agent beta."""
+        self.beta = True
+        options = {"extra_headers": {"OpenAI-Beta": MULTI_AGENT_BETA}, **options}
+        async with self._connected("beta", None, options) as talk:
+            yield talk
+
+    @contextlib.asynccontextmanager
+    async def _connected(
+        self, kind: str, client: dict[str, Any] | None, options: dict[str, Any]
+    ) -> AsyncIterator[Any]:
         sdk = self.sdk(**(client or {}))
         try:
-            manager = sdk.responses.connect(**options)
-            line = Line(await self.call(manager.enter), self)
+            responses = sdk.beta.responses if kind == "beta" else sdk.responses
+            connection = await self.call(responses.connect(**options).enter)
+            talk: Any
+            if kind == "lanes":
+                talk = Lanes(await self._session(connection), self)
+            else:
+                talk = Line(connection, self)
             try:
-                yield line
+                yield talk
             finally:
-                await line.close()
+                await talk.close()
         finally:
             await self.call(sdk.close)
 
-    @contextlib.asynccontextmanager
-    async def lanes(self) -> AsyncIterator[Lanes]:
-        """Connect with the SDK's lane helper."""
-        options = {"websocket_connection_options": {"max_size": None}}
-        async with self.connect(**options) as line:
-            if self.call.blocking:
-                session: Any = ResponsesWebSocketSession(line.connection, limits=LIMITS)
-                await self.call(session.__enter__)
-                end = session.__exit__
-            else:
-                session = AsyncResponsesWebSocketSession(line.connection, limits=LIMITS)
-                await self.call(session.__aenter__)
-                end = session.__aexit__
-            try:
-                yield Lanes(session, self)
-            finally:
-                await self.call(end, None, None, None)
+    async def _session(self, connection: Any) -> Any:
+        if self.call.blocking:
+            session: Any = ResponsesWebSocketSession(connection, limits=LIMITS)
+            return await self.call(session.__enter__)
+        session = AsyncResponsesWebSocketSession(connection, limits=LIMITS)
+        return await self.call(session.__aenter__)
 
     def check(self) -> None:
         """Check everything that passed, once nothing passes any more."""
-        check_tap(self.tap, refused=self.refused, raw=self.raw)
+        check_tap(
+            self.tap, refused=self.refused, raw=self.raw, unknown=self.unknown, beta=self.beta
+        )

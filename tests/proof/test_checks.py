@@ -8,6 +8,9 @@ import pytest
 
 from steer_nb.simulator import CallCustom, CallFunction, Say, Think, scenario
 from tests.proof.checks import check_events, check_tap
+from tests.proof.sdk import on_a_connection
+
+pytestmark = on_a_connection
 
 
 @scenario("much", "Does a little of much.")

@@ -10,7 +10,10 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
 from tests.proof.checks import links_closed
 from tests.proof.scripts import hangs_up
+from tests.proof.sdk import on_a_connection
 from tests.support.simulated import MODEL
+
+pytestmark = on_a_connection
 
 
 async def goes_on(line, kept):

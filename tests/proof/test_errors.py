@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.proof.sdk import by_the_lane_helper, on_a_connection
+
 
 async def alive(line):
     assert (await line.ask("Still there?")).status == "completed"
 
 
+@on_a_connection
 @pytest.mark.parametrize("text", ["{", "[]", "null", '"response.create"'])
 async def test_bad_json(stage, text):
     async with stage().connect() as line:
@@ -20,13 +23,17 @@ async def test_bad_json(stage, text):
 
 async def test_unknown_type(stage):
     async with stage().connect() as line:
-        await line.send_raw('{"type":"response.cancel","response_id":"resp_1"}')
+        await line.send_unknown({"type": "response.cancel", "response_id": "resp_1"})
         error = await line.refusal("invalid_value")
         assert error.error.param == "type"
         await alive(line)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "ü", "x" * 257])
+NO_NAMES = ["", "a b", "ü", "x" * 257]
+
+
+@on_a_connection
+@pytest.mark.parametrize("name", NO_NAMES)
 async def test_invalid_stream_id(stage, name):
     async with stage().connect() as line:
         await line.create("Hi.", stream_id=name)
@@ -34,6 +41,18 @@ async def test_invalid_stream_id(stage, name):
         assert error.stream_id is None
         assert error.error.param == "stream_id"
         await alive(line)
+
+
+@by_the_lane_helper
+@pytest.mark.parametrize("name", NO_NAMES)
+async def test_the_lane_helper_knows_an_invalid_stream_id(stage, name):
+    """It refuses the name itself, by the same rule, so that nothing is sent."""
+    scene = stage()
+    async with scene.connect() as line:
+        with pytest.raises(ValueError, match="stream_id must be"):
+            line.lane(name)
+        await alive(line)
+    assert len(scene.tap.links[0].sent) == 1
 
 
 async def test_stream_limit(stage):

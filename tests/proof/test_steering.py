@@ -6,6 +6,7 @@ import pytest
 from openai.types.responses import ResponseSteerAcceptedEvent
 
 from tests.proof.scripts import calls_and_waits_for_two
+from tests.proof.sdk import by_the_lane_helper, on_a_connection
 from tests.simulator.scripts import waits
 from tests.support.simulated import ENDS, answer, calls_of
 
@@ -78,6 +79,7 @@ async def test_steer_with_items(stage):
         assert (await line.end()).output_text == "Heard: Like this: [image]"
 
 
+@on_a_connection
 async def test_early_continuation(stage):
     """The results may be sent before `pending` says so, which then never comes (5.4, rule 9)."""
     async with stage(calls_and_waits_for_two).connect() as line:
@@ -94,6 +96,28 @@ async def test_early_continuation(stage):
         assert "response.steer.pending" not in seen
         assert event.response.previous_response_id == parent.id
         assert event.response.output_text == "Heard: In Celsius. / Briefly. / 18 °C and dry"
+
+
+@by_the_lane_helper
+async def test_no_early_continuation_by_the_lane_helper(stage):
+    """It does not send a second create while the first one's response runs; it waits for `pending`."""
+    scene = stage(calls_and_waits_for_two)
+    async with scene.connect() as line:
+        parent = await line.started("What is the weather in Lisbon?")
+        call = (await line.until("response.output_item.done")).item
+        await line.steer(parent.id, "In Celsius.")
+        await line.until("response.steer.accepted")
+        sent = len(scene.tap.links[0].sent)
+        continuation = {"input": [answer(call.to_dict())], "previous_response_id": parent.id}
+        with pytest.raises(RuntimeError, match="Consume the current response"):
+            await line.create(**continuation)
+        assert len(scene.tap.links[0].sent) == sent
+        await line.steer(parent.id, "Briefly.")
+        await line.end()
+        for _ in range(2):
+            await line.until("response.steer.pending")
+        heard = await line.ask(**continuation)
+        assert heard.output_text == "Heard: In Celsius. / Briefly. / 18 °C and dry"
 
 
 # Every code of chapter 5.5, for the reason that the guide gives

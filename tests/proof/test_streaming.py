@@ -6,6 +6,7 @@ import pytest
 
 import steer_nb
 from steer_nb.simulator import SCENARIOS, Scenario
+from tests.proof.sdk import on_a_connection
 from tests.support.simulated import ENDS, answer, calls_of
 
 
@@ -141,6 +142,7 @@ async def test_warm_up(stage):
         assert first.output_text
 
 
+@on_a_connection
 async def test_handlers(stage):
     """The SDK's other way to read: functions that it calls."""
     async with stage().connect() as line:
