@@ -159,22 +159,22 @@ class Lane(Talk):
 
     def __init__(self, lane: Any, stage: Stage) -> None:
         super().__init__(stage)
-        self._lane = lane
+        self.own = lane
 
     async def send(self, event: dict[str, Any]) -> None:
-        await self.stage.call(self._lane.send, event)
+        await self.stage.call(self.own.send, event)
 
     async def recv(self) -> Any:
         try:
-            return await self.stage.call(self._lane.recv)
+            return await self.stage.call(self.own.recv)
         except EOFError:
             return None
 
     async def final(self) -> Any:
-        return await self.stage.call(self._lane.get_final_response)
+        return await self.stage.call(self.own.get_final_response)
 
     def detach(self) -> None:
-        self._lane.close()
+        self.own.close()
 
 
 class Lanes(Talk):
