@@ -213,11 +213,14 @@ async def test_lanes_send_nothing_on_the_way_back(stage):
     scene = stage(hangs_up)
     refused = []
 
+    def send():
+        sending = lanes.lane().own.send({"type": "response.create", "model": MODEL})
+        if not scene.call.blocking:
+            sending.send(None)  # its first step: the SDK calls this between two of its own
+
     def on_reconnecting(event):
         with pytest.raises(RuntimeError, match="is reconnecting") as caught:
-            sending = lanes.lane().own.send({"type": "response.create", "model": MODEL})
-            if not scene.call.blocking:
-                sending.send(None)  # its first step; the SDK calls this between two of its own
+            send()
         refused.append(caught.value)
 
     options = {"on_reconnecting": on_reconnecting, "initial_delay": 0.01}

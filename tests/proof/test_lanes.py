@@ -104,9 +104,7 @@ def without_parsed(value):
         return value
     added = ("parsed", "parsed_arguments")
     return {
-        key: without_parsed(one)
-        for key, one in value.items()
-        if not (key in added and one is None)
+        key: without_parsed(one) for key, one in value.items() if not (key in added and one is None)
     }
 
 

@@ -17,9 +17,9 @@ from types import SimpleNamespace
 import pytest
 
 from steer_nb.simulator import Say, Simulator, scenario
-from tests.proof.checks import check_tap
+from tests.proof.checks import check_tap, code_of, is_refusal
 from tests.proof.node_sdk import SUITE, need, version_of
-from tests.proof.scripts import calls_and_waits_for_two, hangs_up
+from tests.proof.scripts import UNKNOWN, calls_and_waits_for_two, hangs_up, murmurs
 from tests.proof.sdk import KEY
 from tests.proof.typescript import check_types
 from tests.proof.typescript import errors as compiler_errors
@@ -36,6 +36,11 @@ NAMES = [
 
 # What the suite sends on purpose although its SDK has no type for it.
 RAW = ["{", '{"type":"response.cancel","response_id":"resp_1"}']
+
+# And what some simulators send on purpose although no SDK has a type for it.
+UNKNOWN_TO_SDKS = {"murmur": {UNKNOWN}, "done": {"response.done"}}
+
+BETA = {"agents", "waiting agents"}
 
 
 @scenario("hour", "Lets an hour pass when it is told so.")
@@ -56,7 +61,11 @@ def simulators():
     made["two"] = Simulator(calls_and_waits_for_two, **options)
     made["hang up"] = Simulator(hangs_up, **options)
     made["one steer"] = Simulator("weather", max_pending_steers=1, **options)
-    made["two lanes"] = Simulator("planner", lane_limit=2, **options)
+    made["small messages"] = Simulator("planner", max_message_bytes=10_000, **options)
+    made["murmur"] = Simulator(murmurs, **options)
+    made["done"] = Simulator("planner", done_event=True, **options)
+    made["agents"] = Simulator("agents", **options)
+    made["waiting agents"] = Simulator("agents", agents_waiting="complete", **options)
     made["hour"] = hour_simulator
     return made
 
@@ -101,7 +110,7 @@ def run(tmp_path_factory):
     return SimpleNamespace(
         node=node,
         modules=modules,
-        taps=list(taps.values()),
+        taps=taps,
         outcomes={outcome["name"]: outcome for outcome in outcomes},
         expected=[str(json.loads(line)) for line in refused.read_text("utf-8").splitlines()],
         output=done.stdout + done.stderr,
@@ -123,9 +132,11 @@ def test_events_and_requests_are_as_the_python_sdk_says(run):
     """Strictly; and nothing was refused but what the suite expected."""
     refused = list(run.expected)
     events = 0
-    for tap in run.taps:
-        codes = [code for link in tap.links for code in codes_in(link)]
-        events += check_tap(tap, refused=codes, raw=RAW)
+    for name, tap in run.taps.items():
+        received = [event for link in tap.links for event in link.received]
+        codes = [code_of(event) for event in received if is_refusal(event)]
+        unknown = UNKNOWN_TO_SDKS.get(name, ())
+        events += check_tap(tap, refused=codes, raw=RAW, unknown=unknown, beta=name in BETA)
         for code in codes:
             assert code in refused, code
             refused.remove(code)
@@ -133,24 +144,21 @@ def test_events_and_requests_are_as_the_python_sdk_says(run):
     assert events > 2000
 
 
-def codes_in(link):
-    return [
-        str(event["error"]["code"])
-        for event in link.received
-        if event["type"] in ("error", "response.steer.failed")
-    ]
-
-
 def test_events_and_requests_are_as_the_node_sdk_says(run, tmp_path):
     """By its own TypeScript declarations, excess fields included."""
-    links = [link for tap in run.taps for link in tap.links]
-    events = [event for link in links for event in link.received]
-    requests = [json.loads(text) for link in links for text in link.sent if text not in RAW]
-    check_types(run.node, run.modules, tmp_path, events=events, requests=requests)
+    for beta in (False, True):
+        taps = [tap for name, tap in run.taps.items() if (name in BETA) is beta]
+        links = [link for tap in taps for link in tap.links]
+        known = set().union(*UNKNOWN_TO_SDKS.values())
+        events = [e for link in links for e in link.received if e["type"] not in known]
+        requests = [json.loads(text) for link in links for text in link.sent if text not in RAW]
+        place = tmp_path / ("beta" if beta else "ga")
+        place.mkdir()
+        check_types(run.node, run.modules, place, events=events, requests=requests, beta=beta)
 
 
 def test_what_is_wrong_is_found_by_the_compiler(run, tmp_path):
-    link = max((link for tap in run.taps for link in tap.links), key=lambda link: len(link.sent))
+    link = max(run.taps["planner"].links, key=lambda link: len(link.sent))
     created = next(event for event in link.received if event["type"] == "response.created")
     request = json.loads(link.sent[0])
     wrong = [

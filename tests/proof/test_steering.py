@@ -100,7 +100,7 @@ async def test_early_continuation(stage):
 
 @by_the_lane_helper
 async def test_no_early_continuation_by_the_lane_helper(stage):
-    """It does not send a second create while the first one's response runs; it waits for `pending`."""
+    """It refuses a second create while the first one's response runs: the results have to wait."""
     scene = stage(calls_and_waits_for_two)
     async with scene.connect() as line:
         parent = await line.started("What is the weather in Lisbon?")

@@ -20,9 +20,21 @@ if TYPE_CHECKING:
 # leaves out, as its Python sibling does not, that the service writes null for `usage` before the
 # end and for a `user` not given, and that an error without a parameter may do without `param`: so
 # it stands in the guide's example of the connection limit.
-_HEAD = """
+_IMPORTS = {
+    False: """
 import type { Response, ResponseUsage, ResponsesClientEvent, ResponsesServerEvent }
   from 'openai/resources/responses/responses';
+""",
+    True: """
+import type {
+  BetaResponse as Response,
+  BetaResponseUsage as ResponseUsage,
+  BetaResponsesClientEvent as ResponsesClientEvent,
+  BetaResponsesServerEvent as ResponsesServerEvent,
+} from 'openai/resources/beta/responses/responses';
+""",
+}
+_HEAD = """
 type WireResponse = Omit<Response, 'output_text' | 'usage' | 'user'> & {
   usage: ResponseUsage | null;
   user: string | null;
@@ -53,9 +65,10 @@ def check_types(
     *,
     events: Iterable[dict[str, Any]],
     requests: Iterable[dict[str, Any]],
+    beta: bool = False,
 ) -> None:
-    """Fail, with the compiler's words, unless all are as the SDK declares them."""
-    found = errors(node, modules, place, events=events, requests=requests)
+    """Fail, with the compiler's words, unless all are as the SDK, or its beta, declares them."""
+    found = errors(node, modules, place, events=events, requests=requests, beta=beta)
     assert not found, found
 
 
@@ -66,6 +79,7 @@ def errors(
     *,
     events: Iterable[dict[str, Any]] = (),
     requests: Iterable[dict[str, Any]] = (),
+    beta: bool = False,
 ) -> str:
     """Give what the compiler complains about; empty where it is content."""
     different = {
@@ -74,7 +88,7 @@ def errors(
     }
     lines = [_literal("Event", declared(event)) for event in different.values()]
     lines += [_literal("Request", request) for request in requests]
-    place.joinpath("messages.mts").write_text("\n".join([_HEAD, *lines]), "utf-8")
+    place.joinpath("messages.mts").write_text("\n".join([_IMPORTS[beta], _HEAD, *lines]), "utf-8")
     place.joinpath("package.json").write_text('{"type": "module"}', "utf-8")
     config = {"compilerOptions": _OPTIONS, "files": ["messages.mts"]}
     place.joinpath("tsconfig.json").write_text(json.dumps(config), "utf-8")

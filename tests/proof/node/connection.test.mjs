@@ -26,10 +26,12 @@ test('an invalid stream_id', async (t) => {
 });
 
 test('too many lanes', async (t) => {
-  const line = new Line(t, 'two lanes');
-  for (const name of ['a', 'b']) await line.ask('Hi.', { stream_id: name, generate: false });
-  line.create('Hi.', { stream_id: 'c' });
-  assert.equal((await line.refusal('websocket_stream_limit_reached')).stream_id, 'c');
+  const line = new Line(t, 'planner');
+  for (let number = 0; number < 32; number += 1) {
+    await line.ask('Hi.', { stream_id: `agent_${number}`, generate: false });
+  }
+  line.create('Hi.', { stream_id: 'agent_32' });
+  assert.equal((await line.refusal('websocket_stream_limit_reached')).stream_id, 'agent_32');
   await line.alive();
 });
 
@@ -93,7 +95,8 @@ function returning() {
 }
 
 test('the way back after a recoverable close', async (t) => {
-  for (const code of [1001, 1011, 1012, 1013]) {
+  // 1006 is none at all: the connection is gone without a close frame.
+  for (const code of [1001, 1006, 1011, 1012, 1013]) {
     const { codes, reconnect } = returning();
     const line = new Line(t, 'hang up', { reconnect });
     const kept = await line.ask('Plan.');
@@ -110,12 +113,44 @@ test('the way back after a recoverable close', async (t) => {
 });
 
 test('no way back after another close', async (t) => {
-  const { codes, reconnect } = returning();
-  const line = new Line(t, 'hang up', { reconnect });
-  line.create('1008');
+  for (const code of [1000, 1002, 1003, 1007, 1008, 1009, 1010, 1014, 3000, 4999]) {
+    const { codes, reconnect } = returning();
+    const line = new Line(t, 'hang up', { reconnect });
+    line.create(`${code}`);
+    while (await line.recv());
+    assert.equal(line.seen.at(-1).code, code);
+    assert.deepEqual(codes, []);
+  }
+});
+
+test('a way back that is not wanted', async (t) => {
+  const line = new Line(t, 'hang up', { reconnect: { onReconnecting: () => ({ abort: true }) } });
+  line.create('1012');
   while (await line.recv());
-  assert.equal(line.seen.at(-1).code, 1008);
+  assert.deepEqual([line.seen.at(-1).type, line.seen.at(-1).code], ['close', 1012]);
+});
+
+test('what is sent on the way back is not lost', async (t) => {
+  const onReconnecting = () => void line.create('Go on.');
+  const line = new Line(t, 'hang up', { reconnect: { onReconnecting, initialDelay: 10 } });
+  line.create('1012');
+  assert.equal(text(await line.end()), 'You said: Go on.');
+});
+
+test('a message that is too large', async (t) => {
+  const { codes, reconnect } = returning();
+  const line = new Line(t, 'small messages', { reconnect });
+  await line.ask('Plan.');
+  line.create('x'.repeat(10_000));
+  while (await line.recv());
+  assert.equal(line.seen.at(-1).code, 1009);
   assert.deepEqual(codes, []);
+});
+
+test('large messages both ways', async (t) => {
+  const line = new Line(t, 'hang up');
+  const words = 'x'.repeat(2 ** 21);
+  assert.equal(text(await line.ask(words)), `You said: ${words}`);
 });
 
 test('the connection limit', async (t) => {

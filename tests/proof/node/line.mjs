@@ -6,11 +6,14 @@ import { appendFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import OpenAI from 'openai';
 import { ResponsesWebSocketAccumulator } from 'openai/lib/responses/responses-websocket-accumulator';
+import { ResponsesWS as BetaResponsesWS } from 'openai/resources/beta/responses/ws';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 
 const simulators = JSON.parse(process.env.SIMULATORS);
 
 export const MODEL = 'gpt-6-astra';
+const BETA = { 'OpenAI-Beta': 'responses_multi_agent=v1' };
+const REFUSALS = ['error', 'response.steer.failed', 'response.inject.failed'];
 const ENDS = ['response.completed', 'response.incomplete', 'response.failed'];
 
 // Whether an event is the last one of its response.
@@ -28,15 +31,18 @@ export function expected(code) {
 }
 
 // One connection, read by the SDK's own `stream()`. Every response is also built by the SDK's
-// accumulator, which has to hold what the response's last event says before that comes.
+// accumulator, which has to hold what the response's last event says before that comes; but in the
+// beta, whose items this accumulator does not know.
 export class Line {
-  constructor(t, name, { connection, ...options } = {}) {
+  constructor(t, name, { connection, beta, ...options } = {}) {
     t.after(() => this.close());
-    this.socket = new ResponsesWS(client(name, connection), options);
+    this.socket = beta
+      ? new BetaResponsesWS(client(name, connection), { headers: BETA, ...options })
+      : new ResponsesWS(client(name, connection), options);
     this.records = this.socket.stream();
     this.seen = []; // reconnecting, reconnected, close
     this.building = new Map();
-    this.socket.on('event', (event) => this.#build(event));
+    if (!beta) this.socket.on('event', (event) => this.#build(event));
   }
 
   async close() {
@@ -62,6 +68,10 @@ export class Line {
     this.send({ type: 'response.steer', previous_response_id: id, input });
   }
 
+  inject(id, ...input) {
+    this.send({ type: 'response.inject', response_id: id, input });
+  }
+
   // The next event, `error` events too; undefined when the connection is over.
   async recv() {
     for (;;) {
@@ -82,13 +92,20 @@ export class Line {
       const event = await this.recv();
       assert(event, `the connection ended before ${types}`);
       if (types.includes(event.type)) return event;
-      assert(!['error', 'response.steer.failed'].includes(event.type), JSON.stringify(event));
+      assert(!REFUSALS.includes(event.type), JSON.stringify(event));
     }
   }
 
   async started(input, fields) {
     this.create(input, fields);
     return (await this.until('response.created')).response;
+  }
+
+  async call() {
+    for (;;) {
+      const { item } = await this.until('response.output_item.done');
+      if (item.type === 'function_call') return item;
+    }
   }
 
   async end() {
@@ -105,7 +122,7 @@ export class Line {
     for (;;) {
       const event = await this.recv();
       assert(event, `the connection ended before ${code}`);
-      if (['error', 'response.steer.failed'].includes(event.type)) {
+      if (REFUSALS.includes(event.type)) {
         assert.equal(event.error.code, code);
         expected(code);
         return event;
@@ -123,7 +140,7 @@ export class Line {
       this.building.set(lane, new ResponsesWebSocketAccumulator());
     }
     const accumulator = this.building.get(lane);
-    if (!accumulator || event.type === 'error' || event.type.startsWith('response.steer.')) return;
+    if (!accumulator || /^(error$|response\.(steer|inject)\.)/.test(event.type)) return;
     if (ends(event)) {
       const { phase, snapshot } = accumulator.current;
       assert.equal(phase, 'provisional');
@@ -147,7 +164,8 @@ export function text(response) {
 // The calls that wait for the client.
 export function calls(response) {
   return response.output.filter(
-    (item) => item.type.endsWith('_call') || item.type === 'mcp_approval_request',
+    ({ type }) =>
+      (type.endsWith('_call') && type !== 'multi_agent_call') || type === 'mcp_approval_request',
   );
 }
 
