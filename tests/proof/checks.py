@@ -48,9 +48,11 @@ def check_tap(
     events = 0
     codes = []
     for link in tap.links:
-        check_events([e for e in link.received if e["type"] not in unknown], beta=beta)
-        events += len(link.received)
-        codes += [code_of(event) for event in link.received if is_refusal(event)]
+        received = link.received
+        check_numbers(received)
+        check_events([event for event in received if event["type"] not in unknown], beta=beta)
+        events += len(received)
+        codes += [code_of(event) for event in received if is_refusal(event)]
         for text in link.sent:
             if text not in raw:
                 assert_request(json.loads(text))
@@ -65,6 +67,23 @@ def check_events(events: Sequence[Event], *, beta: bool = False) -> None:
             assert_simulated_event(event, beta=beta)
     for response in responses_in(events):
         check_accumulator(response, beta=beta)
+
+
+def check_numbers(events: Sequence[Event]) -> None:
+    """Check that no event of a response, and no answer about one, is lost or comes twice."""
+    running: dict[str | None, str] = {}
+    numbers: dict[str, int] = {}
+    for event in events:
+        lane = event.get("stream_id")
+        if event["type"] == "response.created":
+            running[lane] = event["response"]["id"]
+            numbers[running[lane]] = 0
+        target = event.get("response_id") or event.get("steer", {}).get("previous_response_id")
+        response_id = target or running.get(lane)
+        if response_id in numbers and "sequence_number" in event:
+            with explained(event):
+                assert event["sequence_number"] == numbers[response_id]
+            numbers[response_id] += 1
 
 
 def is_refusal(event: Event) -> bool:

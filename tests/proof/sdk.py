@@ -84,6 +84,10 @@ class Talk:
         steer = {"type": "response.steer", "previous_response_id": response_id, "input": input}
         await self.send(steer)
 
+    async def inject(self, response_id: str, *items: dict[str, Any]) -> None:
+        inject = {"type": "response.inject", "response_id": response_id, "input": list(items)}
+        await self.send(inject)
+
     async def until(self, *types: str) -> Any:
         while (event := await self.recv()) is not None:
             if event.type in types:
@@ -236,37 +240,33 @@ class Stage:
         self, client: dict[str, Any] | None = None, **options: Any
     ) -> AsyncIterator[Any]:
         """Connect as the SDK's documentation shows, in this stage's form."""
-        lanes = self.form in LANES
-        async with self._connected("lanes" if lanes else "line", client, options) as talk:
+        async with self._connected(options, client, lanes=self.form in LANES) as talk:
             yield talk
 
     @contextlib.asynccontextmanager
     async def lanes(self, **options: Any) -> AsyncIterator[Lanes]:
         """Connect with the SDK's lane helper, whatever the form."""
-        async with self._connected("lanes", None, options) as talk:
+        async with self._connected(options, lanes=True) as talk:
             yield talk
 
     @contextlib.asynccontextmanager
-    async def agents(self, **options: Any) -> AsyncIterator[Line]:
-        """Connect with the SDK's multi-agent beta."""
+    async def agents(self, **options: Any) -> AsyncIterator[Any]:
+        """Connect with the SDK's multi-agent beta, in this stage's form."""
         self.beta = True
         options = {"extra_headers": {"OpenAI-Beta": MULTI_AGENT_BETA}, **options}
-        async with self._connected("beta", None, options) as talk:
+        async with self._connected(options, lanes=self.form in LANES) as talk:
             yield talk
 
     @contextlib.asynccontextmanager
     async def _connected(
-        self, kind: str, client: dict[str, Any] | None, options: dict[str, Any]
+        self, options: dict[str, Any], client: dict[str, Any] | None = None, *, lanes: bool
     ) -> AsyncIterator[Any]:
         sdk = self.sdk(**(client or {}))
         try:
-            responses = sdk.beta.responses if kind == "beta" else sdk.responses
+            responses = sdk.beta.responses if self.beta else sdk.responses
             connection = await self.call(responses.connect(**options).enter)
-            talk: Any
-            if kind == "lanes":
-                talk = Lanes(await self._session(connection), self)
-            else:
-                talk = Line(connection, self)
+            own = await self._session(connection) if lanes else connection
+            talk = (Lanes if lanes else Line)(own, self)
             try:
                 yield talk
             finally:

@@ -12,10 +12,7 @@ from openai.types.beta.beta_response_output_item import (
 )
 from openai.types.beta.beta_response_steer_failed_event import BetaResponseSteerFailedEvent
 
-from tests.proof.sdk import on_a_connection
 from tests.support.simulated import ENDS, answer, calls_of
-
-pytestmark = on_a_connection
 
 TEAM = {
     "model": "gpt-5.6-sol",
@@ -125,11 +122,12 @@ async def test_an_answer_to_no_call_is_refused_and_the_agents_go_on(stage):
     async with stage("agents").agents() as line:
         await line.create(COMPARE, **TEAM)
         response = (await line.until("response.created")).response
+        calls = [await next_call(line) for _ in range(2)]
         stray = {"type": "function_call_output", "call_id": "call_nobody", "output": "?"}
-        await line.inject(response.id, stray)
+        await line.inject(response.id, answer(calls[0].to_dict()), stray)
         assert (await line.refusal(None)).status == 400
-        for _ in range(2):
-            await line.inject(response.id, answer((await next_call(line)).to_dict()))
+        for call in calls:
+            await line.inject(response.id, answer(call.to_dict()))
         assert (await line.end()).status == "completed"
 
 

@@ -7,8 +7,9 @@ import copy
 import pytest
 
 from steer_nb.simulator import CallCustom, CallFunction, Say, Think, scenario
-from tests.proof.checks import check_events, check_tap
+from tests.proof.checks import check_events, check_numbers, check_tap
 from tests.proof.sdk import on_a_connection
+from tests.simulator.scripts import waits
 
 pytestmark = on_a_connection
 
@@ -72,6 +73,34 @@ def test_what_is_wrong_fails(scene, harm):
     harm(events)
     with pytest.raises((AssertionError, ValueError, RuntimeError)):
         check_events(events)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        drop("response.in_progress"),
+        drop("response.incomplete"),
+        drop("response.steer.accepted"),
+        change("response.created", sequence_number="0"),
+        change("response.output_text.delta", sequence_number=2),
+        lambda events: events.insert(4, events[4]),
+        lambda events: events.insert(4, events.pop(5)),
+    ],
+)
+async def test_a_lost_and_a_doubled_event_fail(stage, harm):
+    scene = stage(waits)
+    async with scene.connect() as line:
+        parent = await line.started("Plan.")
+        await line.steer(parent.id)
+        await line.end()
+        await line.end()
+        await line.steer(parent.id)  # the answer to this one counts, too
+        await line.refusal("response_not_active")
+    events = copy.deepcopy(scene.tap.links[0].received)
+    check_numbers(events)
+    harm(events)
+    with pytest.raises(AssertionError):
+        check_numbers(events)
 
 
 async def test_a_refusal_that_nobody_expected_fails(stage):

@@ -191,21 +191,22 @@ async def test_way_back_after_the_connection_limit(stage):
 # The lane helper on the way back: it repeats nothing, and keeps its lanes
 
 
-async def test_lanes_after_the_way_back(stage):
+@pytest.mark.parametrize("code", [1001, 1006, 1011, 1012, 1013])
+async def test_lanes_after_the_way_back(stage, code):
     """What was running stays so for the helper, until its lane is given up; others go on."""
     scene = stage(hangs_up)
     seen = []
     options = {"on_reconnecting": seen.append, "initial_delay": 0.01}
     async with scene.lanes(**options) as lanes:
         kept = await lanes.ask("Plan.", stream_id="a")
-        await lanes.create("1012", previous_response_id=kept.id, stream_id="a")
+        await lanes.create(str(code), previous_response_id=kept.id, stream_id="a")
         await lanes.until("response.output_item.done")
         await connected_again(lanes)
         with pytest.raises(RuntimeError, match="Consume the current response"):
             await lanes.create("Go on.", previous_response_id=kept.id, stream_id="a")
         heard = await lanes.ask("Go on.", previous_response_id=kept.id, stream_id="b")
         assert heard.previous_response_id == kept.id
-    assert [event.close_code for event in seen] == [1012]
+    assert [event.close_code for event in seen] == [code]
     assert [len(link.sent) for link in scene.tap.links] == [2, 1]
 
 

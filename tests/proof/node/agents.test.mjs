@@ -95,9 +95,10 @@ test('an inject fails where nobody waits', async (t) => {
 test('an answer to no call is refused and the agents go on', async (t) => {
   const line = new Line(t, 'agents', beta);
   const { id } = await line.started(COMPARE, TEAM);
-  line.inject(id, { type: 'function_call_output', call_id: 'call_nobody', output: '?' });
+  const results = [answer(await line.call()), answer(await line.call())];
+  line.inject(id, results[0], { type: 'function_call_output', call_id: 'call_x', output: '?' });
   assert.equal((await line.refusal(null)).status, 400);
-  for (let scout = 0; scout < 2; scout += 1) line.inject(id, answer(await line.call()));
+  for (const result of results) line.inject(id, result);
   assert.equal((await line.end()).status, 'completed');
 });
 

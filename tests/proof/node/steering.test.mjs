@@ -46,6 +46,30 @@ test('an early continuation needs no pending', async (t) => {
   assert.equal(text(event.response), 'Heard: In Celsius. / Briefly. / 18 °C and dry');
 });
 
+test('a steer may show a picture', async (t) => {
+  const line = new Line(t, 'wait');
+  const parent = await line.started('Plan a trip to Rome.');
+  const content = [
+    { type: 'input_text', text: 'Like this:' },
+    { type: 'input_image', image_url: 'data:image/png;base64,AA==', detail: 'low' },
+  ];
+  line.steer(parent.id, [{ type: 'message', role: 'user', content }]);
+  await line.until('response.steer.accepted');
+  await line.end();
+  assert.equal(text(await line.end()), 'Heard: Like this: [image]');
+});
+
+test('several steers go into one successor', async (t) => {
+  const line = new Line(t, 'weather');
+  const parent = await line.ask('What is the weather in Porto?');
+  for (const words of ['In Celsius.', 'And tomorrow?']) {
+    line.steer(parent.id, words);
+    await line.until('response.steer.pending');
+  }
+  const heard = await line.ask(calls(parent).map(answer), { previous_response_id: parent.id });
+  assert.match(text(heard), /“In Celsius.”.*“And tomorrow[?]”/);
+});
+
 test('response_not_found', async (t) => {
   const line = new Line(t, 'planner');
   line.steer('resp_nobody', 'Hello?');
