@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from steer_nb.simulator import Arm, AwaitSteer, CallFunction, Drop, Insert, Say, scenario
 
-from steer_nb.simulator import AwaitSteer, CallFunction, Disconnect, Say, scenario
-from steer_nb.simulator.steps import Beat
+UNKNOWN = "response.mood.changed"
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from steer_nb.simulator.steps import Place
+MURMUR = Insert(
+    type="response.output_item.added", event={"type": UNKNOWN, "mood": "bright"}, times=None
+)
+"""A fault: in each item comes an event of a type that nobody knows."""
 
 
 @scenario("two", "Waits for two steers after a call.")
@@ -23,26 +22,8 @@ def calls_and_waits_for_two(turn):
     yield AwaitSteer(10, count=2)
 
 
-@scenario("hang up", "Closes with the code that it is told.")
+@scenario("hang up", "Loses the connection with the code that it is told, before the end.")
 def hangs_up(turn):
-    yield Say(f"You said: {turn.prompt}")
     if turn.prompt.isdecimal():
-        yield Disconnect(int(turn.prompt), "simulated")
-
-
-class Murmur(Say):
-    """A message in whose middle comes an event of a type that nobody knows."""
-
-    def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
-        playing = super().play(place)
-        yield next(playing)
-        yield Beat({"type": UNKNOWN, "mood": "bright", "output_index": place.output_index})
-        return (yield from playing)
-
-
-UNKNOWN = "response.mood.changed"
-
-
-@scenario("murmur", "Says something, and something unknown.")
-def murmurs(turn):
-    yield Murmur(f"You said: {turn.prompt}")
+        yield Arm(Drop(type="response.completed", side="before", code=int(turn.prompt)))
+    yield Say(f"You said: {turn.prompt}")

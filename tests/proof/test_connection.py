@@ -15,6 +15,9 @@ from tests.support.simulated import MODEL
 
 pytestmark = on_a_connection
 
+RECOVERABLE = [1001, 1005, 1006, 1011, 1012, 1013]
+"""As the SDK has it. 1005 is a close frame that names none, 1006 no close frame at all."""
+
 
 async def goes_on(line, kept):
     """The SDK's iteration goes on by itself on a new connection, which knows what was stored."""
@@ -28,7 +31,7 @@ async def goes_on(line, kept):
 async def connected_again(talk):
     links = talk.stage.tap.links
     async with asyncio.timeout(20):
-        while len(links) < 2 or not links[1].server.first or talk.connection._is_reconnecting:
+        while len(links) < 2 or not links[-1].server.first or talk.connection._is_reconnecting:
             await asyncio.sleep(0.01)
 
 
@@ -85,9 +88,8 @@ async def test_with_and_without_compression(stage, compression):
     assert link.client.compressed is link.server.compressed is (compression is not None)
 
 
-@pytest.mark.parametrize("code", [1001, 1006, 1011, 1012, 1013])
+@pytest.mark.parametrize("code", RECOVERABLE)
 async def test_way_back_after_a_recoverable_close(stage, code):
-    """1006 is none at all: the connection is gone without a close frame."""
     scene = stage(hangs_up)
     seen = []
     options = {"on_reconnecting": seen.append, "initial_delay": 0.01}
@@ -124,6 +126,31 @@ async def test_a_way_back_that_is_not_wanted(stage):
         with pytest.raises(ConnectionClosedError):
             await line.end()
     assert len(scene.tap.links) == 1
+
+
+async def test_way_back_at_the_second_attempt(stage):
+    scene = stage(hangs_up, faults=["refuse_handshake at=2"])
+    seen = []
+    async with scene.connect(on_reconnecting=seen.append, initial_delay=0.01) as line:
+        kept = await line.ask("Plan.")
+        await line.create("1012")
+        await line.until("response.output_item.done")
+        await goes_on(line, kept)
+    assert [(event.attempt, event.close_code) for event in seen] == [(1, 1012), (2, 1012)]
+    assert [link.status for link in scene.tap.links] == [101, 503, 101]
+
+
+async def test_the_way_back_is_given_up(stage):
+    scene = stage(hangs_up, faults=["refuse_handshake at=2 times=none"])
+    seen = []
+    options = {"on_reconnecting": seen.append, "initial_delay": 0.01, "max_retries": 3}
+    async with scene.connect(**options) as line:
+        await line.create("1012")
+        with pytest.raises(ConnectionClosedError) as caught:
+            await line.end()
+        assert caught.value.rcvd.code == 1012
+    assert len(seen) == 3
+    assert [link.status for link in scene.tap.links] == [101, 503, 503, 503]
 
 
 async def test_what_is_sent_on_the_way_back_is_not_lost(stage):
@@ -191,7 +218,7 @@ async def test_way_back_after_the_connection_limit(stage):
 # The lane helper on the way back: it repeats nothing, and keeps its lanes
 
 
-@pytest.mark.parametrize("code", [1001, 1006, 1011, 1012, 1013])
+@pytest.mark.parametrize("code", RECOVERABLE)
 async def test_lanes_after_the_way_back(stage, code):
     """What was running stays so for the helper, until its lane is given up; others go on."""
     scene = stage(hangs_up)

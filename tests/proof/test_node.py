@@ -19,7 +19,7 @@ import pytest
 from steer_nb.simulator import Say, Simulator, scenario
 from tests.proof.checks import check_tap, code_of, is_refusal
 from tests.proof.node_sdk import SUITE, need, version_of
-from tests.proof.scripts import UNKNOWN, calls_and_waits_for_two, hangs_up, murmurs
+from tests.proof.scripts import MURMUR, UNKNOWN, calls_and_waits_for_two, hangs_up
 from tests.proof.sdk import KEY
 from tests.proof.typescript import check_types
 from tests.proof.typescript import errors as compiler_errors
@@ -61,8 +61,11 @@ def simulators():
     made["two"] = Simulator(calls_and_waits_for_two, **options)
     made["hang up"] = Simulator(hangs_up, **options)
     made["one steer"] = Simulator("weather", max_pending_steers=1, **options)
+    closed = "refuse_handshake at=2"
+    made["one closed door"] = Simulator(hangs_up, faults=[closed], **options)
+    made["closed doors"] = Simulator(hangs_up, faults=[f"{closed} times=none"], **options)
     made["small messages"] = Simulator("planner", max_message_bytes=10_000, **options)
-    made["murmur"] = Simulator(murmurs, **options)
+    made["murmur"] = Simulator(hangs_up, faults=[MURMUR], **options)
     made["done"] = Simulator("planner", done_event=True, **options)
     made["agents"] = Simulator("agents", **options)
     made["waiting agents"] = Simulator("agents", agents_waiting="complete", **options)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from openai.lib.responses_websocket import ResponsesWebSocketAccumulator
 
-from tests.proof.scripts import UNKNOWN, murmurs
+from tests.proof.scripts import MURMUR, UNKNOWN, hangs_up
 from tests.proof.sdk import on_a_connection
 from tests.support.simulated import ENDS
 
 
 async def test_unknown_type(stage):
-    scene = stage(murmurs)
+    scene = stage(hangs_up, faults=[MURMUR])
     scene.unknown.add(UNKNOWN)
     async with scene.connect() as line:
         accumulator = ResponsesWebSocketAccumulator()
@@ -32,7 +32,7 @@ async def test_unknown_type(stage):
 
 @on_a_connection
 async def test_a_listener_hears_an_unknown_type(stage):
-    scene = stage(murmurs)
+    scene = stage(hangs_up, faults=[MURMUR])
     scene.unknown.add(UNKNOWN)
     async with scene.connect() as line:
         heard = []

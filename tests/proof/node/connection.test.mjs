@@ -95,8 +95,8 @@ function returning() {
 }
 
 test('the way back after a recoverable close', async (t) => {
-  // 1006 is none at all: the connection is gone without a close frame.
-  for (const code of [1001, 1006, 1011, 1012, 1013]) {
+  // 1005 is a close frame that names none, 1006 no close frame at all.
+  for (const code of [1001, 1005, 1006, 1011, 1012, 1013]) {
     const { codes, reconnect } = returning();
     const line = new Line(t, 'hang up', { reconnect });
     const kept = await line.ask('Plan.');
@@ -128,6 +128,29 @@ test('a way back that is not wanted', async (t) => {
   line.create('1012');
   while (await line.recv());
   assert.deepEqual([line.seen.at(-1).type, line.seen.at(-1).code], ['close', 1012]);
+});
+
+test('the way back is found at the second attempt', async (t) => {
+  const { codes, reconnect } = returning();
+  const line = new Line(t, 'one closed door', { reconnect });
+  const reconnected = new Promise((resolve) => line.socket.on('reconnected', resolve));
+  line.create('1012');
+  await line.until('response.output_item.done');
+  const next = line.until('response.completed');
+  await reconnected;
+  line.create('Go on.');
+  assert.equal(text((await next).response), 'You said: Go on.');
+  assert.deepEqual(codes, [1012, 1006]);
+});
+
+test('the way back is given up', async (t) => {
+  const { codes, reconnect } = returning();
+  const line = new Line(t, 'closed doors', { reconnect: { ...reconnect, maxRetries: 3 } });
+  line.create('1012');
+  await assert.rejects(async () => {
+    while (await line.recv());
+  }, /reconnect failed after 3 attempts/);
+  assert.equal(codes.length, 3);
 });
 
 test('what is sent on the way back is not lost', async (t) => {
