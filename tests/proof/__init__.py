@@ -15,13 +15,14 @@ tools of seven kinds        ``test_tools``                      ``streaming.test
 four lanes at once          ``test_lanes``                      ``lanes.test.mjs``
 steering, failure codes     ``test_steering``                   ``steering.test.mjs``
 errors, limits              ``test_errors``, ``test_lanes``     ``connection``, ``lanes``
-message size, the way back  ``test_connection``                 ``connection``, ``lanes``
+message size, the way back  ``test_sizes``, ``test_connection`` ``connection``, ``lanes``
 several agents (beta)       ``test_agents``                     ``agents.test.mjs``
 unknown events              ``test_unknown``                    ``unknown.test.mjs``
 ==========================  ==================================  ===========================
 
 What a client cannot do has a test that says so: Python's lane helper refuses a second create while
 a response of its lane runs, and so an early continuation; both helpers refuse malformed lane names
-before the service can, and send nothing while a connection is made anew; Node's accumulator does
-not know the beta's items. `test_checks` proves the checks: what is wrong does not pass them.
+before the service can; while a connection is made anew Python's sends nothing and Node's gives its
+lanes up; Node's accumulator does not know the beta's items. `test_checks` proves the checks: what
+is wrong does not pass them.
 """

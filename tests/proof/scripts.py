@@ -12,6 +12,16 @@ MURMUR = Insert(
 """A fault: in each item comes an event of a type that nobody knows."""
 
 
+@scenario("patient", "Waits for its steer, however many others come first.")
+def waits_long(turn):
+    if turn.steers:
+        yield Say("Heard: " + " / ".join(turn.steers))
+        return
+    yield Say("First.")
+    yield AwaitSteer(60)
+    yield Say("Second.")
+
+
 @scenario("two", "Waits for two steers after a call.")
 def calls_and_waits_for_two(turn):
     if turn.steers or turn.results:

@@ -7,6 +7,7 @@ import itertools
 import pytest
 from openai.lib.responses_websocket import ResponsesWebSocketError
 
+from tests.proof.scripts import waits_long
 from tests.proof.sdk import on_a_connection
 from tests.simulator.scripts import waits
 from tests.support.simulated import ENDS
@@ -35,7 +36,7 @@ async def test_four_lanes_at_once(stage):
 
 async def test_the_seventeenth_waits_without_an_error(stage):
     """At most sixteen responses of a connection are in flight; what comes after them waits."""
-    scene = stage(waits)
+    scene = stage(waits_long)
     async with scene.connect() as line:
         for number in range(18):
             await line.create("Plan.", stream_id=f"agent_{number}")
@@ -109,7 +110,7 @@ def without_parsed(value):
 
 
 async def test_helper_bears_that_the_seventeenth_waits(stage):
-    scene = stage(waits)
+    scene = stage(waits_long)
     async with scene.lanes() as lanes:
         agents = [lanes.lane(f"agent_{number}") for number in range(18)]
         for lane in agents:

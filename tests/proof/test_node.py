@@ -19,7 +19,7 @@ import pytest
 from steer_nb.simulator import Say, Simulator, scenario
 from tests.proof.checks import check_tap, code_of, is_refusal
 from tests.proof.node_sdk import SUITE, need, version_of
-from tests.proof.scripts import MURMUR, UNKNOWN, calls_and_waits_for_two, hangs_up
+from tests.proof.scripts import MURMUR, UNKNOWN, calls_and_waits_for_two, hangs_up, waits_long
 from tests.proof.sdk import KEY
 from tests.proof.typescript import check_types
 from tests.proof.typescript import errors as compiler_errors
@@ -58,6 +58,7 @@ def simulators():
     scenarios = ["planner", "weather", "custom", "computer", "shell", "patch", "tools", "approval"]
     made = {name: Simulator(name, **options) for name in (*scenarios, "seven", "failures")}
     made["wait"] = Simulator(waits, **options)
+    made["patient"] = Simulator(waits_long, **options)
     made["two"] = Simulator(calls_and_waits_for_two, **options)
     made["hang up"] = Simulator(hangs_up, **options)
     made["one steer"] = Simulator("weather", max_pending_steers=1, **options)

@@ -24,7 +24,7 @@ test('four lanes run at once', async (t) => {
 });
 
 test('the seventeenth waits without an error', async (t) => {
-  const line = new Line(t, 'wait');
+  const line = new Line(t, 'patient');
   for (let number = 0; number < 18; number += 1) {
     line.create('Plan.', { stream_id: `agent_${number}` });
   }
@@ -147,6 +147,7 @@ test('the lanes of the helper end on the way back', async (t) => {
   lane.create({ model: MODEL, input: '1012' });
   await assert.rejects(lane.finalResponse(), /must be restored explicitly/);
   await reconnected;
+  assert.throws(() => lane.create({ model: MODEL, input: 'Go on.' }), /must be restored explicitly/);
   const again = session.lane('a');
   again.create({ model: MODEL, input: 'Go on.' });
   assert.equal((await again.finalResponse()).output_text, 'You said: Go on.');
