@@ -18,6 +18,7 @@ import pytest
 
 from steer_nb.simulator import Say, Simulator, scenario
 from tests.proof.checks import check_tap, code_of, is_refusal
+from tests.proof.fields import FIELDS
 from tests.proof.node_sdk import SUITE, need, version_of
 from tests.proof.scripts import MURMUR, UNKNOWN, calls_and_waits_for_two, hangs_up, waits_long
 from tests.proof.sdk import KEY
@@ -101,6 +102,7 @@ def run(tmp_path_factory):
             env={
                 "PATH": os.environ["PATH"],
                 "KEY": KEY,
+                "FIELDS": json.dumps(FIELDS),
                 "REFUSED": str(refused),
                 "SIMULATORS": json.dumps({name: tap.base_url for name, tap in taps.items()}),
             },

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from openai.types.responses.responses_client_event_param import ResponseCreate
 
 import steer_nb
 from steer_nb.simulator import SCENARIOS, Scenario
+from tests.proof.fields import FIELDS
+from tests.proof.scripts import hangs_up
 from tests.proof.sdk import on_a_connection
 from tests.support.simulated import ENDS, answer, calls_of
+from tests.support.strict import param_fields
 
 
 async def test_text_comes_in_pieces(stage):
@@ -71,28 +75,30 @@ async def test_a_conversation(stage):
         assert "“Under 300 euros.”" in second.output_text
 
 
-async def test_many_settings_are_accepted_and_repeated(stage):
-    tool = {
-        "type": "function",
-        "name": "get_weather",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-        "strict": True,
-    }
-    settings = {
-        "access_programs": {"cyber": "standard"},
-        "instructions": "Be brief.",
-        "max_output_tokens": 500,
-        "metadata": {"run": "1"},
-        "parallel_tool_calls": False,
-        "reasoning": {"effort": "low", "summary": "auto"},
-        "service_tier": "default",
-        "temperature": 0.5,
-        "text": {"format": {"type": "text"}, "verbosity": "low"},
-        "tool_choice": "auto",
-        "tools": [tool],
-        "top_p": 0.9,
-        "truncation": "auto",
-    }
+async def test_every_field_of_a_request_is_accepted(stage):
+    assert FIELDS.keys() | {"type"} == param_fields(ResponseCreate).keys()
+    async with stage(hangs_up).connect() as line:
+        for name, value in FIELDS.items():
+            assert (await line.ask(**{name: value})).status == "completed"
+
+
+async def test_settings_are_repeated(stage):
+    names = (
+        "access_programs",
+        "instructions",
+        "max_output_tokens",
+        "metadata",
+        "parallel_tool_calls",
+        "reasoning",
+        "service_tier",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_p",
+        "truncation",
+    )
+    settings = {name: FIELDS[name] for name in names}
     async with stage().connect() as line:
         response = (await line.ask("Plan.", store=False, stream=True, **settings)).to_dict()
         for name, value in settings.items():

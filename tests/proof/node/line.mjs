@@ -1,5 +1,6 @@
 // The official Node SDK, and what every test of it needs. Told by SIMULATORS where each simulator
-// is; writes to REFUSED, one a line, which refusals the tests expected.
+// is, by FIELDS what a request may say; writes to REFUSED, one a line, which refusals the tests
+// expected.
 
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';

@@ -35,6 +35,13 @@ test('a conversation goes on', async (t) => {
   assert.match(text(second), /“Under 300 euros.”/);
 });
 
+test('every field of a request is accepted', async (t) => {
+  const line = new Line(t, 'hang up');
+  for (const [name, value] of Object.entries(JSON.parse(process.env.FIELDS))) {
+    assert.equal((await line.ask('Hello.', { [name]: value })).status, 'completed', name);
+  }
+});
+
 test('a warm-up generates nothing', async (t) => {
   const line = new Line(t, 'planner');
   const warm = await line.ask('Plan a trip to Rome.', { generate: false });
