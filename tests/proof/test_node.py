@@ -94,6 +94,7 @@ def run(tmp_path_factory):
             [
                 str(node),
                 "--test",
+                "--test-timeout=60000",
                 "--test-reporter=./report.mjs",
                 f"--test-reporter-destination={report}",
                 *sorted(file.name for file in SUITE.glob("*.test.mjs")),
