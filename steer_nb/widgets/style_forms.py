@@ -1,0 +1,53 @@
+"""The look of forms: what is filled."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["FORMS"]
+
+FORMS: Final = """
+.steer-nb.snb-widget,.snb-forms{overflow:visible}
+.snb-forms{gap:12px}
+.steer-nb .snb-static:has(>.widget-html-content:empty){display:none}
+.steer-nb.snb-form{border:1px solid var(--snb-line);border-radius:8px;background:var(--snb-bg);
+overflow:hidden;margin:2px 0}
+.steer-nb .snb-static,.steer-nb .snb-static .widget-html-content{margin:0;line-height:1.5;
+font-size:14px;height:auto;overflow-wrap:anywhere;color:var(--snb-ink)}
+.steer-nb .snb-row{gap:8px;align-items:center;margin-top:6px;overflow:visible}
+.steer-nb .snb-row>*{margin:0}
+.steer-nb .snb-options{margin-top:4px;font-size:12px}
+.steer-nb .snb-outcome{gap:4px;overflow:visible}.steer-nb .snb-outcome>*{margin:0}
+.steer-nb .snb-status{min-height:0}
+.steer-nb .snb-form>.snb-status,.steer-nb.snb-form>.snb-status,.steer-nb.snb-form>.snb-message{
+padding:0 12px}
+.steer-nb.snb-form>.snb-status:has(div){padding:6px 12px}
+.steer-nb .snb-foot{padding:8px 12px;background:var(--snb-bg2);margin:0;flex-wrap:wrap}
+.steer-nb .snb-foot>.snb-why{min-width:9em!important}
+.steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
+.steer-nb .widget-select select,.steer-nb .widget-inttext input{color:var(--snb-ink);
+background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
+font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);height:auto}
+.steer-nb .snb-mono textarea{font:12.5px/1.5 var(--snb-mono);min-height:44px}
+.steer-nb .widget-dropdown,.steer-nb .widget-text,.steer-nb .widget-textarea{height:auto}
+.steer-nb .snb-button.widget-button,.steer-nb .snb-button.jupyter-button,
+.steer-nb .snb-button .widget-button,
+.steer-nb .snb-button.widget-toggle-button,.steer-nb .snb-toggle .widget-toggle-button{
+font:600 14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);border:1px solid var(--snb-line);
+background:var(--snb-bg2);color:var(--snb-ink);border-radius:6px;padding:4px 12px;height:auto;
+box-shadow:none;width:auto;flex:none}
+.steer-nb .snb-foot .snb-button{background:var(--snb-bg)}
+.steer-nb .snb-toggle .widget-toggle-button{margin:0 8px 0 0;font-size:13px}
+.steer-nb .snb-toggle .widget-toggle-button.mod-active{background:var(--snb-steer);
+border-color:var(--snb-steer);color:var(--snb-on)}
+.steer-nb .snb-options .widget-toggle-button{font-size:12px;padding:0 8px;font-weight:400}
+.steer-nb .snb-options .snb-toggle .widget-toggle-button.mod-active{background:var(--snb-bg);
+border-color:var(--snb-steer);color:var(--snb-steer);font-weight:600}
+.steer-nb .snb-button.snb-go.widget-button{background:var(--snb-steer);
+border-color:var(--snb-steer);color:var(--snb-on)}
+.steer-nb .widget-button:disabled,.steer-nb .widget-toggle-button:disabled{opacity:.5}
+.steer-nb .widget-button:focus-visible,.steer-nb .widget-toggle-button:focus-visible{
+outline:2px solid var(--snb-steer);outline-offset:1px}
+.steer-nb .snb-shot{max-height:160px;max-width:100%;border:1px solid var(--snb-line);
+border-radius:6px;margin-top:6px}
+"""
