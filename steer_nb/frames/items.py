@@ -60,7 +60,7 @@ def _row(fold: Fold, response: ResponseState, item: ItemState) -> Row:
 
 
 # What agents say to each other, and what the service's own actions gave, is no output text.
-_TEXTS: Final = ("text", "message", "output")
+_TEXTS: Final = ("text", "message", "output", "reasoning")
 
 
 def _encrypted(data: dict[str, Any]) -> bool:

@@ -20,6 +20,12 @@ __all__ = ["Context", "as_items", "rebuild", "said_to"]
 
 # Items that only their own response can hold, or that say nothing without the service's memory.
 _LEFT_OUT: Final = frozenset({"mcp_list_tools", "compaction"})
+# Calls of the service's own, and the items in which it says what they gave.
+_ANSWERED_BY: Final = {
+    "multi_agent_call": "multi_agent_call_output",
+    "shell_call": "shell_call_output",
+    "tool_search_call": "tool_search_output",
+}
 # What the service adds to items on their way out and takes no more on their way in.
 _OUTPUT_ONLY: Final = frozenset({"created_by", "parsed_arguments"})
 
@@ -140,9 +146,9 @@ def _can_go_back(item: ItemState, response: ResponseState) -> bool:
         return bool(item.data.get("encrypted_content"))
     if item.type in _LEFT_OUT or not item.type:
         return False
-    if item.type == "multi_agent_call":  # cut off before the service did what it asks
-        outputs = (i for i in response.items.values() if i.type == "multi_agent_call_output")
-        return any(output.call_id == item.call_id for output in outputs)
     stub = stub_for(item.data)
+    if stub is None and item.type in _ANSWERED_BY:  # else cut off before the service ran it
+        outputs = (i for i in response.items.values() if i.type == _ANSWERED_BY[item.type])
+        return any(output.call_id == item.call_id for output in outputs)
     # A call that the ledger does not track would stay without an answer, and be refused.
     return stub is None or stub_key(stub) in response.required

@@ -161,11 +161,12 @@ class ResponseStarted(Fact, frozen=True, gc=False):
 
 
 class ResponseProgress(Fact, frozen=True, gc=False):
-    """The service repeated a response's head (queued, in progress)."""
+    """The service repeated a response's head; `queued`: it has not begun to write it."""
 
     lane: str | None
     response_id: str
     response: dict[str, Any]
+    queued: bool = False
 
 
 class ItemAdded(Fact, frozen=True, gc=False):
@@ -216,11 +217,15 @@ class PartFinished(Fact, frozen=True, gc=False):
 
 
 class Other(Fact, frozen=True, gc=False):
-    """An event of a response that changes nothing here but is counted (annotation, progress …)."""
+    """An event of a response that changes nothing here but is counted (annotation, progress …).
+
+    `interrupted` says that a part of a reasoning summary was broken off.
+    """
 
     lane: str | None
     output_index: int | None = None
     annotation: bool = False
+    interrupted: bool = False
 
 
 class ResponseEnded(Fact, frozen=True, gc=False):

@@ -122,4 +122,6 @@ def other(ledger: Ledger, fact: f.Other, entry: Entry) -> ResponseState | None:
     response = _owner(ledger, fact.lane)
     if response is not None and fact.annotation:
         _item(ledger, response, fact.output_index, entry).n_annotations += 1
+    if response is not None and fact.interrupted:
+        _item(ledger, response, fact.output_index, entry).interrupted = True
     return response

@@ -63,8 +63,16 @@ def response_started(ledger: Ledger, fact: f.ResponseStarted, entry: Entry) -> R
     return response
 
 
-def response_progress(ledger: Ledger, fact: f.ResponseProgress, entry: Entry) -> ResponseState:
+def response_progress(
+    ledger: Ledger, fact: f.ResponseProgress, entry: Entry
+) -> ResponseState | None:
     """A response is queued or in progress; its head is repeated."""
+    if fact.queued and fact.response_id not in ledger.responses:
+        lane = ledger.lane(fact.lane, entry)
+        if lane.queue:
+            # It is about a request that waits; only `response.created` begins its response, and
+            # commits what it carries (5.4, rule 2).
+            return None
     response = _response(ledger, fact.lane, fact.response_id, entry)
     if response is None:  # a resumed recording begins in the middle
         return response_started(

@@ -8,7 +8,7 @@ and carried by one continuation for each parent; where several agents write, an 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steer_nb.errors import InvalidInput
 from steer_nb.ledger import drafts
@@ -68,6 +68,10 @@ def asked(
         known.call = fact.item
 
 
+# What the list has no stub for (`ResponseSteerRequiredInput`): that it is not named says nothing.
+_UNLISTED: Final = frozenset({"local_shell_call_output"})
+
+
 def listed(ledger: Ledger, parent: ResponseState, fact: f.SteerPending, entry: Entry) -> None:
     """The service's own list. It is the last word on what is still needed.
 
@@ -103,6 +107,8 @@ def listed(ledger: Ledger, parent: ResponseState, fact: f.SteerPending, entry: E
             fresh.state = "stale"
     if fact.reason == "waiting_for_required_input" and named:
         for stub_state in parent.required.values():
+            if stub_state.type in _UNLISTED:
+                continue
             if stub_state.key not in named and stub_state.is_open and not stub_state.optional:
                 stub_state.state = "cancelled"
 

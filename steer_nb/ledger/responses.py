@@ -79,6 +79,8 @@ _DELTAS: Final[dict[str, tuple[str, str | None]]] = {
     "response.audio.transcript.delta": ("transcript", None),
 }
 
+_SUMMARY_DONE: Final = "response.reasoning_summary_part.done"
+
 _STATUS: Final = {
     "response.completed": "completed",
     "response.incomplete": "incomplete",
@@ -105,7 +107,11 @@ def _progress(event: Event) -> tuple[f.Fact, ...]:
     response_id, response = _response_of(event)
     return (
         f.ResponseProgress(
-            event.stream_id, response_id, response, sequence_number=event.sequence_number
+            event.stream_id,
+            response_id,
+            response,
+            event.type == "response.queued",
+            sequence_number=event.sequence_number,
         ),
     )
 
@@ -163,6 +169,26 @@ _DONE: Final[dict[str, tuple[str, str | None]]] = {
 }
 
 
+def _shell_output(event: Event) -> tuple[f.Fact, ...]:
+    """What a hosted shell writes, piece by piece: one of its streams, or both."""
+    pieces = event.delta if isinstance(event.delta, dict) else {}
+    found = [(name, pieces.get(name)) for name in ("stdout", "stderr")]
+    facts = tuple(
+        f.Delta(
+            event.stream_id,
+            event.output_index,
+            name,
+            event.command_index or 0,
+            text,
+            event.item_id,
+            sequence_number=event.sequence_number,
+        )
+        for name, text in found
+        if isinstance(text, str)
+    )
+    return facts or _other(event)
+
+
 def _part_done(event: Event) -> tuple[f.Fact, ...]:
     text = event.done_text
     if text is None:
@@ -191,6 +217,7 @@ def _other(event: Event) -> tuple[f.Fact, ...]:
             event.stream_id,
             event.output_index,
             event.family == "annotation",
+            event.type == _SUMMARY_DONE and event.payload.get("status") == "incomplete",
             sequence_number=event.sequence_number,
         ),
     )
@@ -295,6 +322,7 @@ _EVENTS: Final[dict[str, Callable[[Event], tuple[f.Fact, ...]]]] = {
     "response.steer.accepted": _steer_accepted,
     "response.steer.pending": _steer_pending,
     "response.steer.failed": _steer_failed,
+    "response.shell_call_output_content.delta": _shell_output,
     "response.inject.created": _inject_created,
     "response.inject.failed": _inject_failed,
     "error": _error,

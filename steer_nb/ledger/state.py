@@ -74,6 +74,8 @@ class ItemState:
     parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     n_deltas: int = 0
     n_annotations: int = 0
+    interrupted: bool = False
+    """A part of its summary was broken off before it was written."""
     agent: str | None = None
     """The agent that the service named with the item's events."""
 

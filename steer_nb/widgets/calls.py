@@ -47,6 +47,8 @@ _KINDS: Final = {
     "code_interpreter_call": "code interpreter",
     "image_generation_call": "image generation",
     "multi_agent_call": "agents",
+    "program": "program",
+    "compaction": "compaction",
 }
 
 
@@ -116,6 +118,8 @@ def call_body(call: Mapping[str, Any], arguments: str = "") -> str:
         if not text and isinstance(call.get("arguments"), (dict, list)):
             text = json_text(call["arguments"], indent=None)
         inner = _pairs(text)
+    if kind == "code_interpreter_call":
+        inner = "\n".join(part for part in (inner, _code_outputs(call)) if part)
     if not inner and kind not in _KINDS:
         known = {"id", "type", "status", "call_id", "name"}
         rest = {name: value for name, value in call.items() if name not in known}
@@ -216,23 +220,56 @@ def _file_search(call: Mapping[str, Any]) -> str:
     return "\n".join(esc_strict(str(query)) for query in _list(call.get("queries")))
 
 
+def _code_outputs(call: Mapping[str, Any]) -> str:
+    lines = []
+    for output in map(_map, _list(call.get("outputs"))):
+        logs, url = first_text([output.get("logs")]), first_text([output.get("url")])
+        text = logs.rstrip("\n") or (f"[{picture(url)}]" if url else "")
+        if text:
+            lines.append(f'<span class="snb-k">→</span> {esc_strict(_cut(text))}')
+    return "\n".join(lines)
+
+
 def _image(call: Mapping[str, Any]) -> str:
-    result = first_text([call.get("result")])
-    return esc(f"picture, {size(len(result) * 3 // 4)} bytes") if result else ""
+    lines = [esc_strict(_cut(first_text([call.get("revised_prompt")])))]
+    result, across = first_text([call.get("result")]), first_text([call.get("size")])
+    if result:
+        made = f"picture, {size(len(result) * 3 // 4)} bytes" + (f", {across}" if across else "")
+        lines.append(f'<span class="snb-k">→</span> {esc_strict(clip(made, 200))}')
+    lines.append(_failure(call.get("error")))
+    return "\n".join(line for line in lines if line)
+
+
+def _compaction(call: Mapping[str, Any]) -> str:
+    sealed = len(first_text([call.get("encrypted_content")]))
+    return esc(f"the conversation in fewer tokens, encrypted: {size(sealed)} characters")
+
+
+def _failure(error: object) -> str:
+    """Why the service's own tool failed: in its words, or all that it says."""
+    if error is None:
+        return ""
+    about = _map(error)
+    text = error if isinstance(error, str) else first_text([about.get("message")])
+    if not text:
+        content = _content(about.get("content"))
+        text = content if content and isinstance(about.get("content"), list) else json_text(error)
+    code = about.get("code")
+    named = f"{code}: " if isinstance(code, str | int) else ""
+    return f'<span class="snb-fail">▲ {esc_strict(_cut(named + text))}</span>'
 
 
 def _mcp_call(call: Mapping[str, Any]) -> str:
     lines = [_pairs(first_text([call.get("arguments")]))]
     if call.get("output") is not None:
         lines.append(f'<span class="snb-k">→</span> {esc_strict(_cut(str(call["output"])))}')
-    if call.get("error") is not None:
-        text = call["error"] if isinstance(call["error"], str) else json_text(call["error"])
-        lines.append(f'<span class="snb-fail">▲ {esc_strict(_cut(text))}</span>')
+    lines.append(_failure(call.get("error")))
     return "\n".join(line for line in lines if line)
 
 
 def _mcp_tools(call: Mapping[str, Any]) -> str:
-    return esc_strict(_cut(", ".join(_names(call.get("tools")))))
+    lines = [esc_strict(_cut(", ".join(_names(call.get("tools"))))), _failure(call.get("error"))]
+    return "\n".join(line for line in lines if line)
 
 
 _BODIES: Final = {
@@ -245,6 +282,7 @@ _BODIES: Final = {
     "image_generation_call": _image,
     "mcp_call": _mcp_call,
     "mcp_list_tools": _mcp_tools,
+    "compaction": _compaction,
 }
 
 
@@ -269,7 +307,7 @@ def _content(output: object) -> str:
     for part in _list(output):
         about = _map(part)
         kind = first_text([about.get("type")])
-        if kind in ("input_text", "output_text"):
+        if kind in ("input_text", "output_text", "text"):
             lines.append(first_text([about.get("text")]))
         elif kind == "input_image":
             lines.append(f"[{picture(first_text([about.get('image_url'), about.get('file_id')]))}]")
@@ -313,6 +351,8 @@ def _answer(item: Mapping[str, Any]) -> str:
     if kind == "apply_patch_call_output":
         text = f"{first_text([item.get('status')])}\n{first_text([item.get('output')])}"
         return esc_strict(_cut(text.strip()))
+    if kind == "program_output":
+        return esc_strict(_cut(first_text([item.get("result")]) or "(empty)"))
     if "output" in item:
         text = _content(item["output"]) or "(empty)"
         return esc_strict(_cut(text))

@@ -41,6 +41,7 @@ _MAX_BLOCKS: Final = 200
 _LINES: Final = 500
 """Most lines of one message: short ones make a page of tens of thousands of pixels otherwise."""
 
+_SOURCES: Final = 8
 _SUMMARY_CAP: Final = 8 * 1024
 _ASK_CAP: Final = 2 * 1024
 _ARGUMENTS_CAP: Final = 16 * 1024
@@ -52,6 +53,8 @@ _TEXT_CHANNELS: Final = (
     "reasoning",
     "arguments",
     "code",
+    "stdout",
+    "stderr",
 )
 _REQUEST_WORDS: Final = {
     "sent": "waits for its turn",
@@ -210,7 +213,7 @@ def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tup
     if kind == "agent_message":
         return _between_agents(item)
     if kind.endswith("_output") or kind == "mcp_approval_response":
-        return answer_box(item.data), 0
+        return _output(item), 0
     call = item.data or {"type": kind}
     # Which text a call is made of depends on its kind; one of them at most has any.
     arguments, hidden = "", 0
@@ -222,6 +225,14 @@ def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tup
     return call_head(call) + call_body(call, arguments) + answer + _answer_note(
         asked, gone(response.lane)
     ), hidden
+
+
+def _output(item: ItemState) -> str:
+    """What a call gave; of a hosted shell, what it has written so far."""
+    written = [part_tail(item, name, _ARGUMENTS_CAP)[0] for name in ("stdout", "stderr")]
+    if item.source == "added" and any(written):
+        return answer_box({"output": "\n".join(text for text in written if text)})
+    return answer_box(item.data)
 
 
 def _asked(response: ResponseState, item: ItemState) -> RequiredInputState | None:
@@ -270,7 +281,29 @@ def _message(item: ItemState, cap: int) -> tuple[str, int]:
     hidden += len(text) - len(shown)
     if refusal:
         html += f'<div class="snb-refusal"><b>Refused:</b> <bdi>{esc(refusal)}</bdi></div>'
+    if sources := _sources(item.data):
+        html += f'<p class="snb-note">{sources}</p>'
     return html, hidden + unsaid
+
+
+def _sources(data: dict[str, Any]) -> str:
+    """What a message cites, by title and address: as text, since nobody asked to go there."""
+    parts = [part for part in _listed(data.get("content")) if isinstance(part, dict)]
+    found: dict[str, None] = {}
+    for one in (note for part in parts for note in _listed(part.get("annotations"))):
+        about = one if isinstance(one, dict) else {}
+        named = [about.get(name) for name in ("title", "filename", "file_id")]
+        words = [first_text([word]) for word in (first_text(named), about.get("url"))]
+        found[" ".join(clip(word, 200) for word in words if word)] = None
+    texts = [f"<bdi>{esc_strict(text)}</bdi>" for text in found if text]
+    if not texts:
+        return ""
+    more = f" and {len(texts) - _SOURCES} more" if len(texts) > _SOURCES else ""
+    return f"{'Source' if len(texts) == 1 else 'Sources'}: {', '.join(texts[:_SOURCES])}{more}"
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _whole_content(data: dict[str, Any], cap: int) -> tuple[str, str]:
@@ -287,10 +320,16 @@ def _reasoning(response: ResponseState, item: ItemState, now: float) -> tuple[st
     took = elapsed(item.added, item.done, now if live else None)
     word = "Thinking" if live else "Thought"
     line = word if took is None else f"{word} for {took:.1f} s"
-    text, hidden = part_tail(item, "summary", _SUMMARY_CAP)
-    if not text:
-        text, hidden = part_tail(item, "reasoning", _SUMMARY_CAP)
-    if not text:
+    if item.interrupted:
+        line += ", interrupted"
+    said = ""
+    for channel in ("summary", "reasoning"):
+        text, hidden = part_tail(item, channel, _SUMMARY_CAP)
+        if text and said:
+            said += '<p class="snb-note">The thoughts themselves:</p>'
+        if hidden:
+            said += f'<p class="snb-note">… {size(hidden)} characters before this</p>'
+        said += paragraphs(text) if text else ""
+    if not said:
         return f'<p class="snb-soft">{line}</p>', 0
-    cut = f'<p class="snb-note">… {size(hidden)} characters before this</p>' if hidden else ""
-    return f"<details><summary>{line}</summary><div>{cut}{paragraphs(text)}</div></details>", 0
+    return f"<details><summary>{line}</summary><div>{said}</div></details>", 0

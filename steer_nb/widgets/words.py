@@ -161,6 +161,8 @@ def _doing(response: ResponseState | None) -> str:
         return "thinking"
     if item.type == "message" or not item.type:
         return "writing"
+    if item.type == "compaction":
+        return "compacting"
     return f"calls {clip(plain(item.name or item.type.replace('_', ' ')), 40)}"
 
 

@@ -60,8 +60,9 @@ def _is_local(environment: object) -> bool:
 def is_answer(item: dict[str, Any]) -> bool:
     """Whether an item answers a call that the client owns, by its type.
 
-    Every output is taken for one, kinds that nobody knows yet too, but for what an agent's own call
-    of another agent gave: the service writes that itself (`BetaMultiAgentCallOutput`).
+    Every output is taken for one, kinds that nobody knows yet too, but for what the service writes
+    itself: what an agent's own call of another agent gave (`BetaMultiAgentCallOutput`), what a
+    program gave, and which tools were found where the service searched.
 
     Examples
     --------
@@ -69,9 +70,13 @@ def is_answer(item: dict[str, Any]) -> bool:
     (True, True)
     >>> is_answer({"type": "multi_agent_call_output"}), is_answer({"type": "message"})
     (False, False)
+    >>> is_answer({"type": "tool_search_output", "execution": "server"})
+    False
     """
     kind = item.get("type")
-    if not isinstance(kind, str) or kind == "multi_agent_call_output":
+    if not isinstance(kind, str) or kind in ("multi_agent_call_output", "program_output"):
+        return False
+    if kind == "tool_search_output" and item.get("execution") == "server":
         return False
     return kind in STUB_KINDS or kind.endswith("_output")
 

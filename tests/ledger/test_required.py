@@ -96,6 +96,16 @@ def test_an_early_continuation_answers_a_stub_known_only_from_pending():
     assert [state for _, state, _ in required(trace)] == ["sent"]
 
 
+def test_what_the_services_list_has_no_word_for_is_still_asked_for():
+    """The official stubs have none for a local shell's call; nobody else answers it."""
+    local = {"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "status": "completed",
+             "action": {"type": "exec", "command": ["ls"], "env": {}}}  # fmt: skip
+    trace = TraceBuilder().connect().create("go").created("p").steer("p").accepted("s", "p")
+    trace.done(local, 0).done(call("call_2"), 1)
+    trace.ended("p").pending("s", "p", [stub("call_2")])
+    assert [(k, s) for k, s, _ in required(trace)] == [("call_1", "open"), ("call_2", "open")]
+
+
 def test_the_services_list_is_the_last_word():
     trace = TraceBuilder().connect().create("go").created("p").steer("p").accepted("s", "p")
     trace.done(call("call_1"), 0).done(call("call_2"), 1)
