@@ -11,7 +11,7 @@ from steer_nb.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from steer_nb.ledger import Ledger
+    from steer_nb.ledger import InjectState, Ledger, RequestState, SteerState
     from steer_nb.simulator.recording import Recording
     from steer_nb.trace import Entry, Trace
 
@@ -66,6 +66,7 @@ def plan(
     ledger, cuts = trace.ledger, recording.cuts
     requests = {r.sent.seq: r for r in ledger.requests.values()}
     steers = {s.sent.seq: s for s in ledger.steers.values() if s.sent is not None}
+    injects = {i.sent.seq: i for i in ledger.injects.values() if i.sent is not None}
     unsent = {str(e.data["key"]) for e in trace if e.note == "unsent" and e.data}
     ended = {r.ended.seq: r for r in ledger.responses.values() if r.ended is not None}
     counts: dict[str | None, int] = {}
@@ -78,8 +79,7 @@ def plan(
             counts[lane] = counts.get(lane, 0) + 1
         elif entry.note == "closed" and entry.connection in cuts:
             losses += 1
-        elif entry.seq in requests or entry.seq in steers:
-            sent = requests.get(entry.seq) or steers[entry.seq]
+        elif (sent := _sent(entry, requests, steers, injects)) is not None:
             lane = None if sent.lane is None else sent.lane.stream_id
             needs = {lane: counts.get(lane, 0)}
             parent, n = ends.get(getattr(sent, "previous_response_id", None) or "", (lane, 0))
@@ -107,6 +107,16 @@ def plan(
     return acts, Act(acts[-1].entry, "", None, rest, losses, 0, 0.0) if acts else None
 
 
+def _sent(
+    entry: Entry,
+    requests: dict[int, RequestState],
+    steers: dict[int, SteerState],
+    injects: dict[int, InjectState],
+) -> RequestState | SteerState | InjectState | None:
+    """What an entry sent, if it sent something."""
+    return requests.get(entry.seq) or steers.get(entry.seq) or injects.get(entry.seq)
+
+
 def _lane_of_note(ledger: Ledger, data: dict[str, Any]) -> str | None:
     """The lane that a note is about: by its name, its response, or its message."""
     if "lane" in data:
@@ -117,6 +127,7 @@ def _lane_of_note(ledger: Ledger, data: dict[str, Any]) -> str | None:
         ledger.responses.get(str(data.get("parent")))
         or ledger.requests.get(key)
         or ledger.steers.get(key)
+        or ledger.injects.get(key)
     )
     return None if about is None or about.lane is None else about.lane.stream_id
 

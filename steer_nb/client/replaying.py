@@ -311,7 +311,13 @@ def replay(
     assert scenario.recording is not None
     acts, totals = plan(source, scenario.recording, chosen_lanes(source, lanes))
     simulator = Simulator(scenario, speed=speed, replay_patience_s=PATIENCE_S)
-    session = connect(simulate=simulator, journal=journal, name=name, quiet=True)
+    session = connect(
+        simulate=simulator,
+        journal=journal,
+        name=name,
+        quiet=True,
+        multi_agent=scenario.recording.multi_agent,
+    )
     if not quiet:
         line = f"Replaying {scenario.name} in session {name}: {len(acts)} recorded steps.\n"
         sys.stdout.write(line)

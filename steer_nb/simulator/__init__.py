@@ -18,12 +18,14 @@ Examples
 from __future__ import annotations
 
 from steer_nb.simulator.agents import SendMessage, Spawn, WaitAgents
+from steer_nb.simulator.audio import Speak
 from steer_nb.simulator.calls import (
     AskApproval,
     CallApplyPatch,
     CallComputer,
     CallCustom,
     CallFunction,
+    CallLocalShell,
     CallShell,
     SearchTools,
 )
@@ -41,8 +43,17 @@ from steer_nb.simulator.faults import (
     Stall,
     list_faults,
 )
-from steer_nb.simulator.hosted import CallMcp, RunCode, SearchFiles, SearchWeb
+from steer_nb.simulator.hosted import (
+    CallMcp,
+    Compact,
+    ListMcpTools,
+    RunCode,
+    SearchFiles,
+    SearchWeb,
+)
+from steer_nb.simulator.images import GenerateImage
 from steer_nb.simulator.options import Options, list_options
+from steer_nb.simulator.outputs import FindTools, RunProgram, RunShell
 from steer_nb.simulator.pace import Clock
 from steer_nb.simulator.scenario import Scenario, load_scenario, scenario
 from steer_nb.simulator.scenarios import SCENARIOS
@@ -55,6 +66,7 @@ from steer_nb.simulator.steps import (
     FailSuccessor,
     Incomplete,
     Pause,
+    Queue,
     Refuse,
     RefuseSteers,
     Reject,
@@ -73,9 +85,11 @@ __all__ = [
     "CallComputer",
     "CallCustom",
     "CallFunction",
+    "CallLocalShell",
     "CallMcp",
     "CallShell",
     "Clock",
+    "Compact",
     "Disconnect",
     "Drop",
     "Duplicate",
@@ -84,11 +98,15 @@ __all__ = [
     "Fail",
     "FailSuccessor",
     "Fault",
+    "FindTools",
+    "GenerateImage",
     "IgnorePings",
     "Incomplete",
     "Insert",
+    "ListMcpTools",
     "Options",
     "Pause",
+    "Queue",
     "Refuse",
     "RefuseHandshake",
     "RefuseSteers",
@@ -97,6 +115,8 @@ __all__ = [
     "Reorder",
     "Result",
     "RunCode",
+    "RunProgram",
+    "RunShell",
     "Say",
     "Scenario",
     "SearchFiles",
@@ -105,6 +125,7 @@ __all__ = [
     "SendMessage",
     "Simulator",
     "Spawn",
+    "Speak",
     "Stall",
     "Step",
     "Think",

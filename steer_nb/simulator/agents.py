@@ -21,7 +21,6 @@ Examples
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,8 @@ from steer_nb.simulator.steps import Control, Item
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
-    from steer_nb.simulator.steps import Beat, Place, Step
+    from steer_nb.simulator.place import Beat, Place
+    from steer_nb.simulator.steps import Step
     from steer_nb.simulator.turn import Turn
 
 __all__ = ["ROOT", "AgentMessage", "HostedCall", "HostedOutput", "SendMessage", "Spawn"]
@@ -126,8 +126,7 @@ class AgentMessage(Item):
 
     def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
         """Give the events of the item, and the finished item."""
-        sealed = place.ids.digest("sealed", place.response_id, place.output_index, self.text)
-        content = base64.b64encode(bytes.fromhex(sealed)).decode("ascii")
+        content = place.sealed("sealed", self.text)
         item: dict[str, Any] = {
             "id": place.id("amsg"),
             "type": "agent_message",

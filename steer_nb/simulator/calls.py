@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.simulator.steps import Beat, Item
+from steer_nb.simulator.place import Beat
+from steer_nb.simulator.steps import Item
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from steer_nb.simulator.steps import Place
+    from steer_nb.simulator.place import Place
 
 __all__ = [
     "AskApproval",
@@ -19,6 +20,7 @@ __all__ = [
     "CallComputer",
     "CallCustom",
     "CallFunction",
+    "CallLocalShell",
     "CallShell",
     "SearchTools",
 ]
@@ -141,32 +143,42 @@ class CallComputer(Item):
 
 @dataclass(frozen=True)
 class CallShell(Item):
-    """Ask the client to run commands in its own shell."""
+    """Ask the client to run commands in its own shell.
+
+    `hosted` is for the call that `RunShell` makes: then nobody asks the client.
+    """
 
     commands: tuple[str, ...]
     timeout_ms: int | None = None
     max_output_length: int | None = None
+    hosted: bool = False
 
     def __init__(
         self,
         *commands: str,
         timeout_ms: int | None = None,
         max_output_length: int | None = None,
+        hosted: bool = False,
     ) -> None:
         object.__setattr__(self, "commands", commands)
         object.__setattr__(self, "timeout_ms", timeout_ms)
         object.__setattr__(self, "max_output_length", max_output_length)
+        object.__setattr__(self, "hosted", hosted)
 
     def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
         """Give the events of the item, and the finished item."""
         limits = {"timeout_ms": self.timeout_ms, "max_output_length": self.max_output_length}
+        environment = {"type": "local"}
+        if self.hosted:
+            container = place.ids.make("cntr", place.response_id)
+            environment = {"type": "container_reference", "container_id": container}
         item: dict[str, Any] = {
             "id": place.id("sh"),
             "type": "shell_call",
             "status": "in_progress",
             "call_id": place.call_id(),
             "action": {"commands": [], **limits},
-            "environment": {"type": "local"},
+            "environment": environment,
         }
         yield self.added(place, item)
         for index, command in enumerate(self.commands):
@@ -177,6 +189,69 @@ class CallShell(Item):
                 yield Beat(event, wait)
             yield Beat({"type": "response.shell_call_command.done", **at, "command": command})
         action = {"commands": list(self.commands), **limits}
+        item = {**item, "status": "completed", "action": action}
+        yield self.done(place, item)
+        return item
+
+
+@dataclass(frozen=True)
+class CallLocalShell(Item):
+    """Ask the client to run one command on its machine, as older models do (``local_shell``).
+
+    Parameters
+    ----------
+    command : str
+        The program and its arguments, each by itself.
+    env : mapping of str to str
+        Environment variables.
+    working_directory, user : str, optional
+        Where, and as whom.
+    timeout_ms : int, optional
+        For how long at most.
+
+    Examples
+    --------
+    >>> CallLocalShell("ls", "-a", working_directory="trips").command
+    ('ls', '-a')
+    """
+
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    working_directory: str | None = None
+    user: str | None = None
+    timeout_ms: int | None = None
+
+    def __init__(
+        self,
+        *command: str,
+        env: Mapping[str, str] | None = None,
+        working_directory: str | None = None,
+        user: str | None = None,
+        timeout_ms: int | None = None,
+    ) -> None:
+        object.__setattr__(self, "command", command)
+        object.__setattr__(self, "env", dict(env or {}))
+        object.__setattr__(self, "working_directory", working_directory)
+        object.__setattr__(self, "user", user)
+        object.__setattr__(self, "timeout_ms", timeout_ms)
+
+    def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
+        """Give the events of the item, and the finished item."""
+        limits = {
+            "working_directory": self.working_directory,
+            "user": self.user,
+            "timeout_ms": self.timeout_ms,
+        }
+        given = {name: value for name, value in limits.items() if value is not None}
+        item: dict[str, Any] = {
+            "id": place.id("lsh"),
+            "type": "local_shell_call",
+            "status": "in_progress",
+            "call_id": place.call_id(),
+            "action": {"type": "exec", "command": [], "env": {}},
+        }
+        yield self.added(place, item)
+        action = {"type": "exec", "command": list(self.command), "env": dict(self.env), **given}
         item = {**item, "status": "completed", "action": action}
         yield self.done(place, item)
         return item
@@ -210,9 +285,13 @@ class CallApplyPatch(Item):
 
 @dataclass(frozen=True)
 class SearchTools(Item):
-    """Ask the client which of its tools fit (`execution` ``client``)."""
+    """Ask the client which of its tools fit (`execution` ``client``).
+
+    `hosted` is for the call that `FindTools` makes: then nobody asks the client.
+    """
 
     arguments: Mapping[str, Any]
+    hosted: bool = False
 
     def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
         """Give the events of the item, and the finished item."""
@@ -220,8 +299,8 @@ class SearchTools(Item):
             "id": place.id("tsc"),
             "type": "tool_search_call",
             "status": "in_progress",
-            "call_id": place.call_id(),
-            "execution": "client",
+            "call_id": None if self.hosted else place.call_id(),
+            "execution": "server" if self.hosted else "client",
             "arguments": dict(self.arguments),
         }
         yield self.added(place, item)

@@ -58,6 +58,8 @@ class Record:
         Accepted steers that no successor has taken.
     injected : list of dict
         Results that its agents got while it was written.
+    n_resumed : int
+        How often such results let its root agent go on.
     team : Team or None
         Its agents, while several write it.
     playback : Playback or None
@@ -79,6 +81,7 @@ class Record:
     output: list[dict[str, Any]] = field(default_factory=list)
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     injected: list[dict[str, Any]] = field(default_factory=list)
+    n_resumed: int = 0
     team: Team | None = None
     status: str = "in_progress"
     completed_at: float | None = None

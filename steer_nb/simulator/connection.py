@@ -149,8 +149,12 @@ class Connection:
         record.sequence += 1
         if record.lane.stream_id is not None:
             event["stream_id"] = record.lane.stream_id
-        if record.multi_agent and not type.startswith(_WITHOUT_AGENT):
-            event["agent"] = {"agent_name": ROOT}
+        if not type.startswith(_WITHOUT_AGENT):
+            owner = {"agent_name": ROOT} if record.multi_agent else None
+            if record.playback is not None:
+                owner = record.playback.owner
+            if owner is not None:
+                event["agent"] = owner
         self.write(event | fields)
 
     # Reading

@@ -8,16 +8,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator import steps
+from steer_nb.simulator.agents import SendMessage, Spawn, WaitAgents
 from steer_nb.simulator.envelope import response_object, usage_of
 from steer_nb.simulator.faults import Fault
-from steer_nb.simulator.intake import record_of_create, record_of_successor
+from steer_nb.simulator.intake import record_of_create, record_of_successor, record_of_waiting
 from steer_nb.simulator.lane import Create
+from steer_nb.simulator.place import Place
 from steer_nb.simulator.playback import Playback, RecordedRefusal, trusted
 from steer_nb.simulator.refusals import Refusal
 from steer_nb.simulator.requests import check_create, to_items
 from steer_nb.simulator.required import calls_in
 from steer_nb.simulator.team import Team
 from steer_nb.simulator.turn import Turn
+from steer_nb.wire import several_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +74,7 @@ class Engine:
         """Make the response that a create asks for; of a recording, the one that it holds."""
         seat, body = self._connection.seat, job.body
         if seat is None:
-            return self._checked(lane, body)
+            return self._checked(lane, body, job.index)
         parent = self._connection.find(str(body.get("previous_response_id")))
         answer = seat.next(lane.stream_id, parent)
         if answer is None:
@@ -80,7 +83,8 @@ class Engine:
             record = self._checked(lane, body)
         except Refusal:
             # What the recorded service answered, the same request gets here: it knew more.
-            if not answer.answers(body):
+            beta = self._connection.multi_agent or not several_agents(body)
+            if not (beta and answer.answers(body)):
                 raise
             record = None
         seat.take(lane.stream_id, answer)
@@ -91,10 +95,24 @@ class Engine:
         record.playback = Playback(answer, record, body.get("previous_response_id"))
         return record
 
-    def _checked(self, lane: Lane, body: dict[str, Any]) -> Record:
+    def _checked(self, lane: Lane, body: dict[str, Any], index: int | None = None) -> Record:
         check_create(body, self._options, multi_agent=self._connection.multi_agent)
         items = to_items(body.get("input"))
-        return record_of_create(lane, body, items)
+        return record_of_create(lane, body, items, index)
+
+    def announce(self, lane: Lane, job: Create) -> None:
+        """Say that a create waits for its turn; whether it can be answered is not known yet."""
+        if self._connection.seat is not None:
+            return  # a recording says itself what was said
+        try:
+            check_create(job.body, self._options, multi_agent=self._connection.multi_agent)
+        except Refusal:
+            return  # it is refused in its turn
+        job.index = lane.next_index()
+        record = record_of_waiting(lane, job.body, job.index)
+        previous = {"previous_response_id": job.body.get("previous_response_id")}
+        response = {**response_object(record), **previous}
+        self._connection.emit(record, "response.queued", response=response)
 
     def _refuse(self, lane: Lane, job: Create, refusal: Refusal) -> None:
         previous = job.body.get("previous_response_id")
@@ -191,17 +209,24 @@ class Engine:
     ) -> None:
         connection = self._connection
         pace = connection.service.pace()
-        self.begin(record)
+        if isinstance(step, steps.Queue):
+            queued = {**response_object(record), "status": "queued"}
+            self.begin(record, queued)
+            connection.emit(record, "response.queued", response=queued)
+            await pace.wait(step.seconds)
+            step = steps.next_of(script)
+        else:
+            self.begin(record)
         connection.emit(record, "response.in_progress", response=response_object(record))
         if record.multi_agent:
             await Team(self, record, connection.service.scenario).play(turn, script, step)
             return
         while step is not None:
             await pace.breathe()
-            if isinstance(step, steps.Item):
+            if isinstance(step, steps.Item | steps.Several):
                 if record.queued and self._may_cut(record):
                     break
-                await self.item(record, step, pace)
+                await self.items(record, step, pace)
             elif isinstance(step, Exception):
                 logger.warning("scenario failed", exc_info=step)
                 msg = f"The scenario failed: {type(step).__name__}: {step}"
@@ -223,19 +248,41 @@ class Engine:
             return False
         return not record.calls or self._options.cut_between_calls
 
+    async def items(
+        self,
+        record: Record,
+        step: steps.Item | steps.Several,
+        pace: Pace,
+        agent: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Write what a step makes, and give it."""
+        if isinstance(step, steps.Item):
+            return [await self.item(record, step, pace, agent)]
+        making, made = step.items(), []
+        part = next(making, None)
+        while part is not None:
+            made.append(await self.item(record, part, pace, agent))
+            try:
+                part = making.send(made[-1])
+            except StopIteration:
+                break
+        return made
+
     async def item(
         self, record: Record, step: steps.Item, pace: Pace, agent: str | None = None
     ) -> dict[str, Any]:
         """Write an output item, of one agent where there are several, and give it, finished."""
         owner: dict[str, Any] = {} if agent is None else {"agent": {"agent_name": agent}}
         index = record.begin_item()
-        place = steps.Place(
+        cut_short = self._options.steered_reasoning == "interrupt"
+        place = Place(
             ids=self._connection.ids,
             response_id=record.id,
             output_index=index,
             random=record.random,
             include=frozenset(record.settings.get("include") or ()),
             most_deltas=self._options.most_deltas,
+            interrupted=lambda: cut_short and bool(record.queued),
         )
         padded = (record.settings.get("stream_options") or {}).get("include_obfuscation", True)
         playing = step.play(place)
@@ -287,6 +334,10 @@ class Engine:
             case steps.Disconnect(code, reason):
                 await connection.line.close(code, reason)
                 return not connection.goes_on(record)
+            case Spawn() | SendMessage() | WaitAgents():
+                msg = f"{type(step).__name__} needs a request with multi_agent, enabled: true"
+                self.finish(record, "failed", error=_error("server_error", msg))
+                return True
             case _:
                 msg = f"a scenario cannot yield {step!r} here"
                 self.finish(record, "failed", error=_error("server_error", msg))

@@ -9,14 +9,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.calls import PIECE, as_json
-from steer_nb.simulator.steps import Beat, Item
+from steer_nb.simulator.place import Beat
+from steer_nb.simulator.steps import Item
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from steer_nb.simulator.steps import Place
+    from steer_nb.simulator.place import Place
 
-__all__ = ["CallMcp", "RunCode", "SearchFiles", "SearchWeb"]
+__all__ = [
+    "CallMcp",
+    "Compact",
+    "ListMcpTools",
+    "RunCode",
+    "SearchFiles",
+    "SearchWeb",
+]
 
 WORK_S = 1.0
 """Seconds that a hosted tool works, at speed 1."""
@@ -124,13 +132,34 @@ class RunCode(Hosted):
 
 @dataclass(frozen=True)
 class CallMcp(Hosted):
-    """Call a tool of an MCP server, which the service does itself; it gives `output`."""
+    """Call a tool of an MCP server, which the service does itself.
+
+    Parameters
+    ----------
+    server_label, name : str
+        The server and its tool.
+    arguments : mapping or str
+        What it is called with.
+    output : str
+        What it gives.
+    error : str or mapping, optional
+        Why it fails: the tool's own words, or the whole error as the API writes it. The call then
+        ends as ``failed``.
+    seconds : float
+        How long it works, at speed 1.
+
+    Examples
+    --------
+    >>> CallMcp("calendar", "list_events", error="The calendar is closed.").output
+    ''
+    """
 
     server_label: str
     name: str
     arguments: Mapping[str, Any] | str = field(default_factory=dict)
     output: str = ""
     seconds: float = WORK_S
+    error: Mapping[str, Any] | str | None = None
 
     def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
         """Give the events of the item, and the finished item."""
@@ -154,7 +183,92 @@ class CallMcp(Hosted):
             yield Beat(event, wait)
         done = {"type": "response.mcp_call_arguments.done", **at, "arguments": arguments}
         yield Beat(done, self.seconds)
-        yield self.state(place, item, "completed")
         item = {**item, "status": "completed", "arguments": arguments, "output": self.output}
+        if self.error is not None:
+            item |= {"status": "failed", "output": None, "error": _mcp_error(self.error)}
+        yield self.state(place, item, item["status"])
+        yield self.done(place, item)
+        return item
+
+
+def _mcp_error(error: Mapping[str, Any] | str) -> dict[str, Any]:
+    if not isinstance(error, str):
+        return dict(error)
+    return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]}
+
+
+@dataclass(frozen=True)
+class ListMcpTools(Hosted):
+    """Ask an MCP server which tools it has.
+
+    Parameters
+    ----------
+    server_label : str
+        The server.
+    tools : sequence of str or mapping
+        Its tools: names, or whole descriptions with `name`, `input_schema` and `description`.
+    error : str, optional
+        Why it does not answer; the tools then are not listed.
+    seconds : float
+        How long that takes, at speed 1.
+
+    Examples
+    --------
+    >>> ListMcpTools("calendar", ["list_events", "delete_event"]).tools
+    ['list_events', 'delete_event']
+    """
+
+    server_label: str
+    tools: Sequence[Mapping[str, Any] | str] = ()
+    error: str | None = None
+    seconds: float = WORK_S
+
+    def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
+        """Give the events of the item, and the finished item."""
+        item: dict[str, Any] = {
+            "id": place.id("mcpl"),
+            "type": "mcp_list_tools",
+            "server_label": self.server_label,
+            "tools": [],
+        }
+        yield self.added(place, item)
+        yield self.state(place, item, "in_progress", self.seconds)
+        if self.error is None:
+            yield self.state(place, item, "completed")
+            item = {**item, "tools": [_mcp_tool(tool) for tool in self.tools]}
+        else:
+            yield self.state(place, item, "failed")
+            item = {**item, "error": self.error}
+        yield self.done(place, item)
+        return item
+
+
+def _mcp_tool(tool: Mapping[str, Any] | str) -> dict[str, Any]:
+    named = {"name": tool} if isinstance(tool, str) else dict(tool)
+    return {"input_schema": {"type": "object", "properties": {}}, **named}
+
+
+@dataclass(frozen=True)
+class Compact(Hosted):
+    """Put a long conversation into fewer tokens, which only the service can read.
+
+    Examples
+    --------
+    >>> Compact(seconds=0.5).seconds
+    0.5
+    """
+
+    seconds: float = WORK_S
+
+    def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
+        """Give the events of the item, and the finished item."""
+        item = {
+            "id": place.id("cmp"),
+            "type": "compaction",
+            "encrypted_content": place.sealed("compacting"),
+        }
+        yield self.added(place, item)
+        yield self.state(place, item, "compacting", self.seconds)
+        item = {**item, "encrypted_content": place.sealed("compacted")}
         yield self.done(place, item)
         return item

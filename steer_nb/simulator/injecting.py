@@ -16,6 +16,7 @@ from steer_nb.wire import STUB_KINDS
 if TYPE_CHECKING:
     from steer_nb.simulator.chain import Record
     from steer_nb.simulator.connection import Connection
+    from steer_nb.simulator.recording import InjectMark
 
 __all__ = ["Injecting"]
 
@@ -54,6 +55,10 @@ class Injecting:
                 connection.account.update(entry, fate="failed", code=code)
                 self._failed(record, str(target), items, code)
                 return
+            mark = None if record.playback is None else record.playback.injects.next()
+            if mark is not None and not mark.committed:
+                self._as_recorded(record, mark, items, entry)
+                return
             results = self._match(record, items)
         except Refusal as refusal:
             connection.account.update(
@@ -68,26 +73,46 @@ class Injecting:
             return
         self._commit(record, results)
         connection.account.update(entry, fate="created")
+        if mark is not None and record.playback is not None:
+            record.playback.injects.take(mark, items)
+            record.heard.set()
+            if mark.event is not None:
+                return
         if self._options.inject_acknowledge == "at_once":
             self._created(record)
         else:
             self._late.append((record, entry))
 
+    def _as_recorded(
+        self, record: Record, mark: InjectMark, items: list[dict[str, Any]], entry: dict[str, Any]
+    ) -> None:
+        """Refuse an inject as the recorded service did."""
+        assert record.playback is not None
+        assert mark.event is not None
+        fate = "refused" if mark.event["type"] == "error" else "failed"
+        error = mark.event.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
+        self._connection.account.update(entry, fate=fate, code=code)
+        record.playback.injects.take(mark, items)
+        record.heard.set()
+
     def _match(self, record: Record, items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        if record.team is None:
+        if record.team is None and record.playback is None:
             msg = f"Response '{record.id}' has no agent that waits for input."
             raise invalid(param="response_id", message=msg)
         return match_results(items, record.calls, must_answer=False, async_blocks=False)[0]
 
     def _commit(self, record: Record, results: dict[str, dict[str, Any]]) -> None:
-        team = record.team
-        assert team is not None
         for key, item in results.items():
             record.injected.append(item)
-            team.give(key, item, record.calls.pop(key))
+            call = record.calls.pop(key)
+            if record.team is not None:
+                record.team.give(key, item, call)
 
     def settle(self, record: Record) -> None:
         """The response ended: what was not acknowledged yet is now."""
+        if record.playback is not None:
+            record.playback.injects.settle()
         late, self._late = self._late, []
         for one, entry in late:
             if one is record:

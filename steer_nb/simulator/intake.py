@@ -11,13 +11,15 @@ from steer_nb.simulator.required import calls_in, match_results
 if TYPE_CHECKING:
     from steer_nb.simulator.lane import Lane
 
-__all__ = ["record_of_create", "record_of_successor"]
+__all__ = ["record_of_create", "record_of_successor", "record_of_waiting"]
 
 # What a request says for itself alone; everything else is inherited by an automatic successor.
 _OWN = frozenset({"type", "input", "previous_response_id", "stream_id", "generate", "stream"})
 
 
-def record_of_create(lane: Lane, body: dict[str, Any], items: list[dict[str, Any]]) -> Record:
+def record_of_create(
+    lane: Lane, body: dict[str, Any], items: list[dict[str, Any]], index: int | None = None
+) -> Record:
     """Make the response to an explicit create.
 
     Parameters
@@ -28,6 +30,8 @@ def record_of_create(lane: Lane, body: dict[str, Any], items: list[dict[str, Any
         The request, its fields checked.
     items : list of dict
         Its input, as items.
+    index : int, optional
+        Its number in the lane, where it was announced.
 
     Raises
     ------
@@ -45,10 +49,7 @@ def record_of_create(lane: Lane, body: dict[str, Any], items: list[dict[str, Any
     results, still_open = match_results(
         items, carried, must_answer=not warm, async_blocks=options.async_calls == "block"
     )
-    settings = {name: value for name, value in body.items() if name not in _OWN}
-    if settings.get("model") is None:
-        settings["model"] = options.default_model
-    record = _new(lane, settings, parent, "warmup" if warm else "create")
+    record = _new(lane, _settings(lane, body), parent, "warmup" if warm else "create", index)
     answerable = {**carried, **calls_in(items)}
     record.results = results
     record.answered = {key: answerable[key] for key in results}
@@ -59,6 +60,20 @@ def record_of_create(lane: Lane, body: dict[str, Any], items: list[dict[str, Any
     steered = [message for steer in record.applied for message in steer.messages]
     record.given = [*steered, *items]
     return record
+
+
+def record_of_waiting(lane: Lane, body: dict[str, Any], index: int) -> Record:
+    """Make what can be said of a response before its turn: what it continues is not looked for."""
+    record = _new(lane, _settings(lane, body), None, "create", index)
+    record.status, record.sequence = "queued", 0
+    return record
+
+
+def _settings(lane: Lane, body: dict[str, Any]) -> dict[str, Any]:
+    settings = {name: value for name, value in body.items() if name not in _OWN}
+    if settings.get("model") is None:
+        settings["model"] = lane.connection.options.default_model
+    return settings
 
 
 def record_of_successor(parent: Record) -> Record:
@@ -87,9 +102,17 @@ def _parent(lane: Lane, response_id: str | None) -> Record | None:
     return parent
 
 
-def _new(lane: Lane, settings: dict[str, Any], parent: Record | None, origin: str) -> Record:
+def _new(
+    lane: Lane,
+    settings: dict[str, Any],
+    parent: Record | None,
+    origin: str,
+    index: int | None = None,
+) -> Record:
     connection = lane.connection
-    index = lane.next_index()
+    announced = index is not None
+    if index is None:
+        index = lane.next_index()
     return Record(
         id=connection.ids.make("resp", connection.number, lane.stream_id or "", index),
         lane=lane,
@@ -99,6 +122,7 @@ def _new(lane: Lane, settings: dict[str, Any], parent: Record | None, origin: st
         created_at=connection.service.stamp(index),
         seed=str(connection.ids.seed),
         origin=origin,
+        sequence=int(announced),
         cached=parent is not None
         and any(one.cached is parent for one in connection.lanes.values()),
     )

@@ -17,10 +17,14 @@ __all__ = ["Create", "Lane", "Successor"]
 
 @dataclass(eq=False)
 class Create:
-    """A `response.create` that waits for its turn; `entry` is its line in the account."""
+    """A `response.create` that waits for its turn; `entry` is its line in the account.
+
+    `index` is its response's number in the lane, where `response.queued` gave out its id already.
+    """
 
     body: dict[str, Any]
     entry: dict[str, Any]
+    index: int | None = None
 
 
 @dataclass(eq=False)
@@ -52,6 +56,9 @@ class Lane:
 
     def put_create(self, job: Create) -> None:
         """Queue a request."""
+        waits = self._task is not None or self.connection.slots.locked()
+        if waits and self.connection.options.lane_queued == "event":
+            self.connection.engine.announce(self, job)
         self._queue.append(job)
         self._wake()
 

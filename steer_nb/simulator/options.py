@@ -64,6 +64,12 @@ class Options:
     unknown_parameters: Literal["refuse", "ignore"] = _option(
         "refuse", "What to do with a create that has a field nobody documents."
     )
+    lane_queued: Literal["silent", "event"] = _option(
+        "silent",
+        "A create that waits, in its lane or for a place among those that run: response.queued, "
+        "with its response's id, says so at once, or nothing does.",
+        "3",
+    )
     done_event: bool = _option(False, "Send the undocumented response.done after each terminal.")
 
     # Steering (5)
@@ -105,6 +111,11 @@ class Options:
     )
     cut_between_calls: bool = _option(
         False, "End a steered response right after its first client-owned call, not after its last."
+    )
+    steered_reasoning: Literal["finish", "interrupt"] = _option(
+        "finish",
+        "A steer while a reasoning summary is written: it is finished, or broken off, incomplete.",
+        "5.4",
     )
 
     # Several agents (7)

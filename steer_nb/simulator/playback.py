@@ -12,6 +12,11 @@ ids that were given out before. Everything else is sent as it was recorded.
   if nothing was steered at its end, it ends completed. A steer that the recording does not have
   is accepted by the ordinary rules, the response is played to its end, and the successor says that
   the recording holds nothing for it. So does each create behind the recording's end.
+- An inject gets the recorded answer, at its recorded place, whatever results it holds; the response
+  waits for it as it does for a steer. Then the agents go on as recorded, since nobody knows what
+  else they would have said. An inject that the recording does not have, or that answers no open
+  call, is committed or refused by the ordinary rules. Calls that a client did not answer meanwhile
+  are open at the end, and its continuation has to bring their results.
 - A connection that was lost in the middle of a response is lost there again, and the next
   connection gets what came after. Every other connection gets the recording from its beginning.
 """
@@ -22,6 +27,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.intake import record_of_create
+from steer_nb.simulator.playback_injects import RecordedInjects
+from steer_nb.simulator.recording import InjectMark
 from steer_nb.simulator.refusals import Refusal
 from steer_nb.simulator.requests import to_items
 from steer_nb.simulator.required import calls_in
@@ -192,6 +199,8 @@ class Playback:
         self._steers: dict[Mark, Steer] = {}
         self._refusals: dict[Mark, Callable[[], None]] = {}
         self._patient = True
+        self.injects = RecordedInjects(answer, self._send)
+        self.owner: dict[str, Any] | None = None
         if answer.id is not None:
             record.id = self._names.get(answer.id, answer.id)
 
@@ -246,13 +255,14 @@ class Playback:
         record, connection, begun = self._record, self._connection, False
         for moment in self.answer.moments:
             if moment.mark is not None:
-                await self._await_steer(moment.mark, pace)
+                await self._await_mark(moment.mark, pace)
             await pace.wait(moment.seconds)
             if moment.mark is not None:
                 if not moment.waits:
-                    self._answer_steer(moment.mark)
+                    self._answer_mark(moment.mark)
                 continue
             event = moment.event
+            self.owner = None if event is None else event.get("agent")
             kind = "" if event is None else str(event["type"])
             if event is None:
                 connection.line.put(moment.raw)
@@ -284,18 +294,24 @@ class Playback:
             else:
                 self._send(moment.event)
 
-    async def _await_steer(self, mark: Mark, pace: Pace) -> None:
-        """Wait for the client's steer where the recording was steered."""
+    def _has_heard(self, mark: Mark | InjectMark) -> bool:
+        return self.injects.heard(mark) if isinstance(mark, InjectMark) else mark in self._heard
+
+    async def _await_mark(self, mark: Mark | InjectMark, pace: Pace) -> None:
+        """Wait for the client's steer or inject where the recording has one."""
         record = self._record
         patience = self._connection.options.replay_patience_s if self._patient else 0.0
         deadline = time.monotonic() + patience
-        while mark not in self._heard and (left := deadline - time.monotonic()) > 0:
+        while not self._has_heard(mark) and (left := deadline - time.monotonic()) > 0:
             record.heard.clear()
             await pace.listen(record.heard, left, real=True)
-        self._patient = mark in self._heard  # a client that does not steer is waited for once
+        self._patient = self._has_heard(mark)  # a client that does nothing is waited for once
 
-    def _answer_steer(self, mark: Mark) -> None:
-        """Answer the client's steer in its recorded place."""
+    def _answer_mark(self, mark: Mark | InjectMark) -> None:
+        """Answer the client's steer or inject in its recorded place."""
+        if isinstance(mark, InjectMark):
+            self.injects.answer(mark)
+            return
         self._passed.add(mark)
         if mark in self._refusals:
             self._refusals.pop(mark)()
@@ -316,7 +332,7 @@ class Playback:
         self._connection.write(fields)
         item = fields.get("item")
         if event["type"] == "response.output_item.done" and isinstance(item, dict):
-            record.output.append(item)
+            record.finish_item(int(event.get("output_index") or 0), item)
             record.calls |= calls_in([item])
 
     def _on_lane(self, event: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import InvalidInput
 from steer_nb.simulator.refusals import Refusal, invalid, missing
-from steer_nb.wire import STUB_KINDS, fill_stub, stub_for, stub_key
+from steer_nb.wire import STUB_KINDS, fill_stub, is_answer, stub_for, stub_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,7 +80,12 @@ def match_results(
     """
     open_calls = dict(carried)
     results: dict[str, dict[str, Any]] = {}
+    shells = (item for item in items if item.get("type") == "shell_call")
+    hosted = {item.get("call_id") for item in shells if stub_for(item) is None}
     for index, item in enumerate(items):
+        own = not is_answer(item) and item.get("call_id") not in open_calls
+        if own and item["type"] in STUB_KINDS:
+            continue  # the service's own, in a conversation that is sent again
         kind = STUB_KINDS.get(item.get("type", ""))
         if kind is None:
             stub = stub_for(item)
@@ -88,6 +93,8 @@ def match_results(
                 open_calls[stub_key(stub)] = item
             continue
         key = item.get(kind.key_field)
+        if item["type"] == "shell_call_output" and key in hosted:
+            continue
         where = f"input[{index}]"
         title = _CALL_TITLES[kind.call_types[0]]
         if not isinstance(key, str) or not key:

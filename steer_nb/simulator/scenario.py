@@ -45,10 +45,10 @@ class Scenario:
     def from_trace(cls, trace: Trace | str | PathLike[str]) -> Scenario:
         """Make a scenario of a recorded trace: it is served again, with its timing.
 
-        Each create gets the next recorded answer of its lane, whatever it says; steers and
-        continuations get their recorded successors. `steer_nb.simulator.playback` says what a
-        client gets that does something else. The simulator's `speed` scales the recorded timing; 0
-        sends everything at once.
+        Each create gets the next recorded answer of its lane, whatever it says; steers,
+        continuations and injects get what was recorded for them. `steer_nb.simulator.playback` says
+        what a client gets that does something else. The simulator's `speed` scales the recorded
+        timing; 0 sends everything at once.
 
         Parameters
         ----------

@@ -169,7 +169,9 @@ class Steering:
         elif open_calls:
             # 5.4, rule 9: no notice where the continuation has already been received
             if not record.lane.continuation_queued(record.id):
-                self._notify(record, [stub_of(call) for call in open_calls])
+                # A local shell's call is not among the stubs that it may list (chapter 6).
+                listed = [call for call in open_calls if call["type"] != "local_shell_call"]
+                self._notify(record, [stub_of(call) for call in listed])
         elif record.fail_successor is not None:
             self.fail(record, record.fail_successor)
         else:

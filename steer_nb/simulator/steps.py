@@ -14,19 +14,15 @@ Examples
 
 from __future__ import annotations
 
-import base64
-import itertools
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from steer_nb.simulator.citing import say_text
 from steer_nb.simulator.faults import Fault
+from steer_nb.simulator.place import Beat, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
-    from random import Random
-
-    from steer_nb.simulator.ids import Ids
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
 __all__ = [
     "Arm",
@@ -41,54 +37,17 @@ __all__ = [
     "Item",
     "Pause",
     "Place",
+    "Queue",
     "Refuse",
     "RefuseSteers",
     "Reject",
     "Say",
+    "Several",
     "Step",
     "Think",
-    "chunks",
+    "message",
     "next_of",
 ]
-
-WORD_S = 0.032
-"""Seconds between two words, at speed 1."""
-
-
-class Beat(NamedTuple):
-    """One event (without its sequence number and lane) and how long to wait after it."""
-
-    event: dict[str, Any]
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an item stands in its response, and what that makes its ids."""
-
-    ids: Ids
-    response_id: str
-    output_index: int
-    random: Random
-    include: frozenset[str] = frozenset()
-    most_deltas: int = 0
-
-    def id(self, prefix: str) -> str:
-        """Give the item's own id."""
-        return self.ids.make(prefix, self.response_id, self.output_index)
-
-    def call_id(self) -> str:
-        """Give the id that a result will name."""
-        return self.ids.make("call", self.response_id, self.output_index)
-
-    def wait(self, seconds: float = WORD_S) -> float:
-        """Vary a pace a little, the same way for the same seed."""
-        return seconds * self.random.uniform(0.6, 1.4)
-
-    def deltas(self, text: str, size: int | None = None) -> Iterator[tuple[str, float]]:
-        """Cut a text into what its deltas carry, each with the wait after it."""
-        for pieces in batched(chunks(text, size), self.most_deltas):
-            yield "".join(pieces), self.wait(len(pieces) * WORD_S)
 
 
 class Step:
@@ -120,32 +79,12 @@ class Item(Step):
         )
 
 
-def chunks(text: str, size: int | None = None) -> list[str]:
-    """Cut a text by words, or into pieces of `size` characters; joined they are the text again.
+class Several(Step):
+    """A step that makes several items, one right after another: nothing is cut between them."""
 
-    Examples
-    --------
-    >>> chunks("Day one: Alfama.")
-    ['Day ', 'one: ', 'Alfama.']
-    >>> chunks('{"a":1}', 4)
-    ['{"a"', ':1}']
-    """
-    if size is not None:
-        return [text[start : start + size] for start in range(0, len(text), size)]
-    return re.findall(r"\S+\s*|\s+", text)
-
-
-def batched(pieces: list[str], most: int) -> list[list[str]]:
-    """Put pieces together to at most `most` batches of nearly one size; 0: each alone.
-
-    Examples
-    --------
-    >>> batched(["Day ", "one: ", "Alfama."], 2)
-    [['Day '], ['one: ', 'Alfama.']]
-    """
-    number = min(most or len(pieces), len(pieces))
-    bounds = [len(pieces) * place // number for place in range(number + 1)] if number else []
-    return [pieces[start:end] for start, end in itertools.pairwise(bounds)]
+    def items(self) -> Generator[Item, dict[str, Any], None]:
+        """Give item after item; each comes back finished, as the next may refer to it."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -160,36 +99,44 @@ class Say(Item):
         Further content parts of the same message.
     phase : str, optional
         ``commentary`` or ``final_answer``.
+    annotations : sequence of mapping
+        What its last part cites, as the API writes it: `type` and what belongs to that type.
+        Where `start_index` and `end_index` (or `index`) are left out, it is all of the text (or
+        its end). Each is sent as soon as the text it stands at is written.
+
+    Examples
+    --------
+    >>> source = {"type": "url_citation", "url": "https://example.org", "title": "Trams"}
+    >>> Say("The last one leaves at one.", annotations=[source]).annotations[0]["title"]
+    'Trams'
     """
 
     text: str
     more: tuple[str, ...] = ()
     phase: str | None = None
+    annotations: Sequence[Mapping[str, Any]] = ()
 
-    def __init__(self, text: str, *more: str, phase: str | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        *more: str,
+        phase: str | None = None,
+        annotations: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "more", more)
         object.__setattr__(self, "phase", phase)
+        object.__setattr__(self, "annotations", annotations)
 
     def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
         """Give the events of the item, and the finished item."""
         item = message(place.id("msg"), self.phase)
         yield self.added(place, {**item, "status": "in_progress", "content": []})
         content: list[dict[str, Any]] = []
-        for index, text in enumerate((self.text, *self.more)):
-            at = {
-                "item_id": item["id"],
-                "output_index": place.output_index,
-                "content_index": index,
-            }
-            part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-            yield Beat({"type": "response.content_part.added", **at, "part": part})
-            for delta, wait in place.deltas(text):
-                event = {"type": "response.output_text.delta", **at, "delta": delta, "logprobs": []}
-                yield Beat(event, wait)
-            yield Beat({"type": "response.output_text.done", **at, "text": text, "logprobs": []})
-            part = {**part, "text": text}
-            yield Beat({"type": "response.content_part.done", **at, "part": part})
+        texts = (self.text, *self.more)
+        for index, text in enumerate(texts):
+            cites = self.annotations if index == len(texts) - 1 else ()
+            part = yield from say_text(place, item["id"], index, text, cites)
             content.append(part)
         item = {**item, "status": "completed", "content": content}
         yield self.done(place, item)
@@ -229,43 +176,111 @@ def message(item_id: str, phase: str | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Think(Item):
-    """A reasoning item with one summary part for each text."""
+    """A reasoning item with one summary part for each text.
+
+    Parameters
+    ----------
+    summaries : str
+        What it says of its thoughts.
+    content : str or sequence of str
+        The thoughts themselves, as open models send them; before the summary.
+    interrupted : bool
+        Whether the last summary part was broken off, and says that it is ``incomplete``. (The
+        option `steered_reasoning` lets steers do that.)
+
+    Examples
+    --------
+    >>> Think("The person wants", interrupted=True).interrupted
+    True
+    """
 
     summaries: tuple[str, ...]
+    content: tuple[str, ...] = ()
+    interrupted: bool = False
 
-    def __init__(self, *summaries: str) -> None:
+    def __init__(
+        self, *summaries: str, content: str | Sequence[str] = (), interrupted: bool = False
+    ) -> None:
         object.__setattr__(self, "summaries", summaries)
+        parts = (content,) if isinstance(content, str) else tuple(content)
+        object.__setattr__(self, "content", parts)
+        object.__setattr__(self, "interrupted", interrupted)
 
     def play(self, place: Place) -> Generator[Beat, None, dict[str, Any]]:
         """Give the events of the item, and the finished item."""
         item: dict[str, Any] = {"id": place.id("rs"), "type": "reasoning", "summary": []}
+        if self.content:
+            item["content"] = []
         yield self.added(place, item)
+        here = {"item_id": item["id"], "output_index": place.output_index}
+        if self.content:
+            item = {**item, "content": (yield from self._think(place, here))}
+        item = {**item, "summary": (yield from self._summarise(place, here))}
+        if "reasoning.encrypted_content" in place.include:
+            item["encrypted_content"] = place.sealed("encrypted")
+        yield self.done(place, item)
+        return item
+
+    def _think(
+        self, place: Place, here: dict[str, Any]
+    ) -> Generator[Beat, None, list[dict[str, Any]]]:
+        content: list[dict[str, Any]] = []
+        for index, text in enumerate(self.content):
+            at = {**here, "content_index": index}
+            part = {"type": "reasoning_text", "text": ""}
+            yield Beat({"type": "response.content_part.added", **at, "part": part})
+            for delta, wait in place.deltas(text):
+                yield Beat({"type": "response.reasoning_text.delta", **at, "delta": delta}, wait)
+            yield Beat({"type": "response.reasoning_text.done", **at, "text": text})
+            part = {"type": "reasoning_text", "text": text}
+            yield Beat({"type": "response.content_part.done", **at, "part": part})
+            content.append(part)
+        return content
+
+    def _summarise(
+        self, place: Place, here: dict[str, Any]
+    ) -> Generator[Beat, None, list[dict[str, Any]]]:
         summary: list[dict[str, Any]] = []
         for index, text in enumerate(self.summaries):
-            at = {
-                "item_id": item["id"],
-                "output_index": place.output_index,
-                "summary_index": index,
-            }
-            empty = {"type": "summary_text", "text": ""}
-            yield Beat({"type": "response.reasoning_summary_part.added", **at, "part": empty})
+            at = {**here, "summary_index": index}
+            part = {"type": "summary_text", "text": ""}
+            yield Beat({"type": "response.reasoning_summary_part.added", **at, "part": part})
+            said = ""
             for delta, wait in place.deltas(text):
                 event = {"type": "response.reasoning_summary_text.delta", **at, "delta": delta}
                 yield Beat(event, wait)
-            yield Beat({"type": "response.reasoning_summary_text.done", **at, "text": text})
-            part = {"type": "summary_text", "text": text}
-            yield Beat({"type": "response.reasoning_summary_part.done", **at, "part": part})
+                said += delta
+                if place.interrupted():
+                    break
+            yield Beat({"type": "response.reasoning_summary_text.done", **at, "text": said})
+            part = {"type": "summary_text", "text": said}
+            done = {"type": "response.reasoning_summary_part.done", **at, "part": part}
+            broken = said != text or (self.interrupted and index == len(self.summaries) - 1)
+            yield Beat({**done, "status": "incomplete"} if broken else done)
             summary.append(part)
-        item = {**item, "summary": summary}
-        if "reasoning.encrypted_content" in place.include:
-            sealed = place.ids.digest("encrypted", place.response_id, place.output_index)
-            item["encrypted_content"] = base64.b64encode(bytes.fromhex(sealed)).decode("ascii")
-        yield self.done(place, item)
-        return item
+            if said != text:
+                break
+        return summary
 
 
 class Control(Step):
     """A step that steers the turn and makes no item."""
+
+
+@dataclass(frozen=True)
+class Queue(Control):
+    """Let the response wait before it is in progress, and say so: as the first step.
+
+    `response.queued` comes after ``response.created``, as it does for responses in the background;
+    `seconds` pass at speed 1.
+
+    Examples
+    --------
+    >>> Queue().seconds
+    1.0
+    """
+
+    seconds: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class _Agent:
     results: dict[str, Result] = field(default_factory=dict)
     report: str = ""
     reports: dict[str, str] = field(default_factory=dict)
+    n_turns: int = 0
     heard: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -212,7 +213,12 @@ class Team:
 
     def _turn(self, agent: _Agent) -> Turn:
         """Say what an agent is told now: its task, or the results that it waited for."""
+        agent.n_turns += 1
+        if agent is self._root:
+            self._record.n_resumed = agent.n_turns
         turn = Turn(self._record, [])
+        if agent is not self._root:
+            turn.number = agent.n_turns
         turn.agent, turn.task, turn.reports = agent.name, agent.task, agent.reports
         turn.results, agent.results = agent.results, {}
         turn.input_texts = []
@@ -221,12 +227,13 @@ class Team:
     async def _step(self, agent: _Agent, step: Step, pace: Pace) -> bool:
         """Do one step; True when it ended the response."""
         match step:
-            case steps.Item():
-                item = await self._engine.item(self._record, step, pace, agent.name)
-                calls = calls_in([item])
+            case steps.Item() | steps.Several():
+                made = await self._engine.items(self._record, step, pace, agent.name)
+                calls = calls_in(made)
                 agent.open_calls |= {k: c for k, c in calls.items() if not c.get("async")}
-                if item["type"] == "message":
-                    agent.report = content_text(item["content"])
+                for item in made:
+                    if item["type"] == "message":
+                        agent.report = content_text(item["content"])
             case Spawn():
                 await self._spawn(agent, step, pace)
             case SendMessage(to, text):

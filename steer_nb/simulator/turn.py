@@ -58,7 +58,9 @@ class Turn:
     settings : dict
         The request's fields: `model`, `instructions`, `tools` …
     number : int
-        Which response of its conversation this is, from 1; warm-ups do not count.
+        Which response of its conversation this is, from 1; warm-ups do not count. An answer that
+        lets the root of several agents go on counts as one more. For a subagent: which part of its
+        work, from 1.
     random : random.Random
         Depends on the seed and this response only.
     agent : str or None
@@ -85,7 +87,8 @@ class Turn:
         self.agent: str | None = ROOT if record.multi_agent else None
         self.task: str | None = None
         self.reports: dict[str, str] = {}
-        self.number: int = 1 + sum(one.origin != "warmup" for one in record.ancestors())
+        earlier = sum(1 + one.n_resumed for one in record.ancestors() if one.origin != "warmup")
+        self.number: int = 1 + earlier + record.n_resumed
 
     @property
     def prompt(self) -> str:

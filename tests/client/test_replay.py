@@ -40,7 +40,7 @@ def record(play, which, speed=0, **options):
 def fill_all(lane):
     for needed in lane.required_input:
         given = answer(needed.call)
-        hidden = ("type", "call_id", "approval_request_id", "execution")
+        hidden = ("type", "id", "call_id", "approval_request_id", "execution")
         lane.fill(needed.key, **{k: v for k, v in given.items() if k not in hidden})
 
 
@@ -280,11 +280,41 @@ def test_no_python_runs_because_a_journal_names_it(tmp_path):
         steer_nb.recover(tmp_path / "j", quiet=True)
 
 
-def test_a_recording_of_several_agents_is_refused_in_a_line():
-    session = steer_nb.connect(simulate="agents", multi_agent=True, journal=False, quiet=True)
+@pytest.mark.parametrize("name", ["agents", "gallery"])
+@pytest.mark.parametrize("acknowledge", ["at_once", "after_terminal"])
+def test_several_agents_and_what_is_injected(name, acknowledge):
+    simulator = Simulator(name, speed=0, inject_acknowledge=acknowledge)
+    session = steer_nb.connect(simulate=simulator, multi_agent=True, journal=False, quiet=True)
     with session:
         lane = session.lane("team", multi_agent={"enabled": True})
+        response = lane.create("Compare the weather in Lisbon and Porto.")
+        other = session.lane("b").create("Begin elsewhere.")
+        while lane.wait(30) == "waiting_input":
+            fill_all(lane)
+            lane.inject()
+        lane.create("Thanks.").wait(30)
+        other.wait(30)
+    recorded = session.trace
+    assert response.status == "completed"
+    assert {inject.state for inject in recorded.ledger.injects.values()} == {"created"}
+    replayed = again(recorded)
+    assert_same(recorded, replayed)
+    assert [inject.state for inject in replayed.ledger.injects.values()] == ["created"] * len(
+        recorded.ledger.injects
+    )
+    assert "agent_name" in replayed.frames.items
+    assert_same(replayed, again(replayed))
+
+
+def test_only_the_lane_of_several_agents():
+    session = steer_nb.connect(simulate="agents", multi_agent=True, journal=False, quiet=True)
+    with session:
+        session.lane("b").create("Hello.").wait(30)
+        lane = session.lane("team", multi_agent={"enabled": True})
         lane.create("Compare the weather in Lisbon and Porto.")
-        lane.wait(20)
-    with pytest.raises(ScenarioError, match="is a recording of several agents"):
-        steer_nb.replay(session.trace, quiet=True)
+        while lane.wait(30) == "waiting_input":
+            fill_all(lane)
+            lane.inject()
+    replayed = again(session.trace, lanes=["team"])
+    assert list(replayed.frames.responses["status"]) == ["completed"]
+    assert len(replayed.ledger.injects) == len(session.trace.ledger.injects)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.wire import stub_key
+
 if TYPE_CHECKING:
     from steer_nb import Ledger
 
@@ -20,7 +22,7 @@ def injects_broken(account: list[dict[str, Any]], ledger: Ledger) -> list[str]:
     faults: list[str] = []
     received = [entry for entry in account if entry["kind"] == "inject"]
     committed = Counter(
-        (entry["response_id"], item["call_id"])
+        (entry["response_id"], stub_key(item))
         for entry in received
         for item in entry["input"]
         if entry["fate"] == "created"
@@ -34,7 +36,7 @@ def injects_broken(account: list[dict[str, Any]], ledger: Ledger) -> list[str]:
     carried: dict[tuple[str, str], list[Any]] = {}
     for inject in ledger.injects.values():
         for item in inject.answers:
-            carried.setdefault((inject.parent_id, item["call_id"]), []).append(inject)
+            carried.setdefault((inject.parent_id, stub_key(item)), []).append(inject)
     for (_, key), injects in carried.items():
         standing = [i.key for i in injects if i.state != "failed" and i.decision is None]
         if len(standing) > 1:

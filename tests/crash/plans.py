@@ -275,6 +275,12 @@ _BASE = (
     _plan("patch", "patch", _lane("a", "Change the patch.", "Thank you, patch.")),
     _plan("tools", "tools", _lane("a", "Find the tools.", "Thank you, tools.")),
     _plan("approval", "approval", _lane("a", "Delete the event.", "Thank you, approval.")),
+    _plan("gallery", "gallery", _lane("a", "Show the gallery.", "Thank you, gallery.")),
+    _plan(
+        "gallery-team",
+        "gallery",
+        _lane("a", "Show the whole gallery.", "Thanks to all of it.", settings=_TEAM),
+    ),
     _plan(
         "agents-ask",
         "agents",
@@ -394,6 +400,8 @@ _POSITIONS = (
     ("acknowledge", "after_terminal", ("planner-steers", "early", "seven-steer")),
     ("acknowledge", "after_successor", ("planner-steers", "early", "seven-steer")),
     ("async_calls", "block", ("seven-steer",)),
+    ("steered_reasoning", "interrupt", ("planner-steers",)),
+    ("lane_queued", "event", ("planner-queue", "weather-lanes")),
     ("cut_between_calls", True, ("seven-steer",)),
     ("max_pending_steers", 1, ("planner-steers",)),
     ("empty_steer", "accept", ("planner-steer",)),

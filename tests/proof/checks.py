@@ -147,9 +147,16 @@ def items_of(accumulator: ResponsesWebSocketAccumulator) -> list[Event]:
     for row in details["output"]:
         item = dict(row["item"])
         if row.get("content"):
-            item["content"] = [part["part"] for part in row["content"]]
+            item["content"] = [with_annotations(part["part"]) for part in row["content"]]
         items.append(item)
     return items
+
+
+def with_annotations(part: Event) -> Event:
+    """A part of a message as it is on the wire: the SDK's view numbers its annotations."""
+    if "annotations" not in part:
+        return part
+    return {**part, "annotations": [row["annotation"] for row in part["annotations"]]}
 
 
 def words_of(item: Event) -> list[str]:

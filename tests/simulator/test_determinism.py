@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from steer_nb.simulator import SCENARIOS, Say, Simulator, scenario
-from steer_nb.simulator.steps import batched, chunks
+from steer_nb.simulator.place import batched, chunks
 from tests.support.simulated import answer, calls_of, wire
 
 
@@ -83,6 +85,11 @@ async def test_texts_are_the_same_in_fewer_deltas(name):
         left = [event for event in events if "delta" not in event]
         return [{**event, "sequence_number": None} for event in left]
 
+    def pieces(event):
+        if event["type"] == "response.audio.delta":
+            return {"sound": base64.b64decode(event["delta"]).decode("latin-1")}
+        return event["delta"] if isinstance(event["delta"], dict) else {"text": event["delta"]}
+
     def texts(events):
         joined = {}
         for event in events:
@@ -90,7 +97,8 @@ async def test_texts_are_the_same_in_fewer_deltas(name):
                 names = ("response_id", "item_id", "output_index", "command_index")
                 indexes = ("content_index", "summary_index")
                 place = (event["type"], *(event.get(one) for one in (*names, *indexes)))
-                joined.setdefault(place, []).append(event["delta"])
+                for stream, text in pieces(event).items():
+                    joined.setdefault((*place, stream), []).append(text)
         return joined
 
     assert rest(coarse) == rest(fine)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from steer_nb.simulator import AwaitSteer, CallFunction, FailSuccessor, Say, scenario
+import steer_nb
+from steer_nb.simulator import (
+    AwaitSteer,
+    CallFunction,
+    FailSuccessor,
+    Say,
+    Scenario,
+    Think,
+    scenario,
+)
 from tests.simulator.scripts import fails, limited, started, waits
 from tests.support.simulated import answer, calls_of, text_of, wire
 
@@ -198,3 +207,112 @@ async def test_asynchronous_calls(simulate, async_calls):
         assert text_of(successor) == "Still waiting."
         late = await line.ask([answer(call)], previous_response_id=successor["id"])
         assert text_of(late) == "Got 18 °C and dry"
+
+
+@scenario("thinks", "Thinks for long, or says what it heard.")
+def thinks(turn):
+    if turn.steers:
+        yield Say("Heard: " + " / ".join(turn.steers))
+        return
+    yield Think("word " * 2000, "More.")
+    yield Say("Done.")
+
+
+@pytest.mark.parametrize("answer_", ["finish", "interrupt"])
+async def test_54_a_reasoning_summary_may_be_broken_off(simulate, answer_):
+    async with wire(simulate(thinks, steered_reasoning=answer_)) as line:
+        parent = await started(line)
+        await line.until("response.reasoning_summary_text.delta")
+        await line.steer(parent, "Stop.")
+        ended = await line.end()
+        assert ended["incomplete_details"] == {"reason": "steered"}
+        parts = line.of("response.reasoning_summary_part.done")
+        summary = ended["output"][0]["summary"]
+        assert [part["part"] for part in parts] == summary
+        said = "".join(e["delta"] for e in line.of("response.reasoning_summary_text.delta"))
+        assert said == "".join(part["text"] for part in summary)
+        if answer_ == "finish":
+            assert [part.get("status") for part in parts] == [None, None]
+            assert said == "word " * 2000 + "More."
+        else:
+            assert [part.get("status") for part in parts] == ["incomplete"]
+            assert len(said) < len("word " * 2000)
+        assert text_of(await line.end()) == "Heard: Stop."
+
+
+@scenario("held", "Waits for a steer where it is told to.")
+def held(turn):
+    if turn.steers:
+        yield Say("Heard: " + " / ".join(turn.steers))
+        return
+    yield Say("First.")
+    if turn.prompt == "Hold.":
+        yield AwaitSteer(5)
+    yield Say("Second.")
+
+
+@pytest.mark.parametrize("answer_", ["silent", "event"])
+async def test_3_a_create_that_waits_in_its_lane(simulate, answer_):
+    async with wire(simulate(held, lane_queued=answer_)) as line:
+        first = await started(line, "Hold.", stream_id="a")
+        await line.create("Next.", stream_id="a", previous_response_id=first)
+        if answer_ == "silent":
+            await line.steer(first, "Now.")
+            await line.end()
+            await line.end()
+            await line.end()
+            assert line.of("response.queued") == []
+            return
+        queued = await line.until("response.queued")
+        assert (queued["sequence_number"], queued["stream_id"]) == (0, "a")
+        response = queued["response"]
+        assert (response["status"], response["output"]) == ("queued", [])
+        assert response["previous_response_id"] == first
+        await line.steer(first, "Now.")
+        assert (await line.end())["id"] == first
+        successor = await line.end()
+        assert successor["id"] != response["id"]
+        created = await line.until("response.created")
+        assert created["sequence_number"] == 1
+        assert created["response"]["id"] == response["id"]
+        assert (await line.end())["id"] == response["id"]
+
+
+async def test_3_a_create_that_waits_for_a_place_or_is_refused_later(simulate):
+    async with wire(simulate(held, lane_queued="event", in_flight_limit=1)) as line:
+        first = await started(line, "Hold.", stream_id="a")
+        await line.create("Elsewhere.", stream_id="b")
+        assert (await line.until("response.queued"))["stream_id"] == "b"
+        await line.create("Nowhere.", stream_id="a", previous_response_id="resp_unknown")
+        assert (await line.until("response.queued"))["stream_id"] == "a"
+        await line.create("Wrong.", stream_id="a", color="red")  # refused in its turn, not queued
+        await line.steer(first, "Now.")
+        errors = [await line.until("error") for _ in range(2)]
+        codes = [error["error"]["code"] for error in errors]
+        assert codes == ["previous_response_not_found", "unknown_parameter"]
+        assert len(line.of("response.queued")) == 2
+
+
+def test_3_our_client_waits_for_the_response_to_begin(simulate):
+    """What is queued is not what is being written, and commits nothing yet."""
+    simulator = simulate(held, lane_queued="event")
+    with steer_nb.connect(simulator.base_url, journal=False, quiet=True) as session:
+        lane = session.lane("a")
+        one, two = lane.create("Hold."), lane.create("Two.")
+        steer = lane.steer("Now.")
+        three = two.wait(timeout=30)
+        assert steer.wait(timeout=30).state == "committed"
+        trace = session.trace
+    assert one.text == "First."
+    assert three.text == "First.Second."
+    ledger = trace.ledger
+    assert [response.origin for response in ledger.lanes["a"].responses][1] == "steer_auto"
+    assert ledger.problems == []
+    assert (trace.frames.events["type"] == "response.queued").sum() == 1
+    with steer_nb.connect(simulate=Scenario.from_trace(trace), journal=False, quiet=True) as again:
+        lane = again.lane("a")
+        lane.create("Hold.")
+        lane.steer("Now.")
+        lane.wait(timeout=30)
+        assert lane.create("Two.").wait(timeout=30).text == "First.Second."
+        assert (again.trace.frames.events["type"] == "response.queued").sum() == 1

@@ -43,6 +43,7 @@ def test_each_is_described_in_one_sentence():
         "approval",
         "failures",
         "agents",
+        "gallery",
     ]
     assert list(SCENARIOS) == names
     for one in list_scenarios():

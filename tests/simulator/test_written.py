@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steer_nb import simulator
 from steer_nb.errors import ScenarioError
-from steer_nb.simulator import calls, hosted, load_scenario, steps
+from steer_nb.simulator import agents, load_scenario, steps
 from steer_nb.simulator.scenario import get_scenario
 from steer_nb.simulator.scenarios import SCENARIOS
 from steer_nb.simulator.written import CONDITIONS, PLACEHOLDERS, STEPS, nodes
 from steer_nb.simulator.written import __doc__ as reference
 from steer_nb.simulator.written.filling import fill
 from tests.simulator.scripts import started
+from tests.simulator.test_every_event import IN_YAML
 from tests.support.simulated import answer, calls_of, text_of, wire
 
 TRIP = """\
@@ -95,7 +97,7 @@ async def test_turns_in_order_and_a_steer(simulate, written):
 
 
 async def test_every_step_plays_what_the_sdk_knows(simulate, written):
-    """All steps of the table at once; `wire` checks each event strictly by the SDK's types."""
+    """All steps of the table, with `test_every_event`; each event is checked by the SDK's types."""
     text = """
 rules:
   - when: {said: reject}
@@ -149,10 +151,8 @@ turns:
       server: calendar
       arguments: {event: 1}
 """
-    played = set(re.findall(r"[a-z_]+", text)) & set(STEPS)
-    assert played == set(STEPS)
-    simulator = simulate(written(text))
-    async with wire(simulator) as line:
+    assert set(re.findall(r"[a-z_]+", text + IN_YAML)) >= set(STEPS)
+    async with wire(simulate(written(text))) as line:
         response = await line.ask("this")
         kinds = [item["type"] for item in response["output"]]
         assert kinds == [
@@ -177,12 +177,29 @@ turns:
 def test_every_python_step_can_be_written():
     """A step that is added for Python gets its word here, too, or this says so."""
     written = inspect.getsource(sys.modules["steer_nb.simulator.written.words"])
-    for module in (calls, hosted, steps):
-        for name, thing in vars(module).items():
-            if not (inspect.isclass(thing) and issubclass(thing, steps.Step)):
-                continue
-            if dataclasses.is_dataclass(thing) and thing.__module__ == module.__name__:
-                assert f".{name}" in written, name
+    exported = {name: getattr(simulator, name) for name in simulator.__all__}
+    found = {
+        name
+        for name, thing in exported.items()
+        if inspect.isclass(thing) and issubclass(thing, steps.Step)
+    } - {"Step"}
+    assert len(found) > 30
+    for name in found:
+        assert f".{name}" in written, name
+
+
+def test_every_step_is_exported():
+    for module in {sys.modules[word.make.__module__] for word in STEPS.values()}:
+        for part in (value for value in vars(module).values() if inspect.ismodule(value)):
+            for name, thing in vars(part).items():
+                step = inspect.isclass(thing) and issubclass(thing, steps.Step)
+                if step and dataclasses.is_dataclass(thing) and not name.startswith("_"):
+                    made_by_the_team = thing in (
+                        agents.HostedCall,
+                        agents.HostedOutput,
+                        agents.AgentMessage,
+                    )
+                    assert made_by_the_team or name in simulator.__all__, name
 
 
 def test_the_reference_tells_everything():
@@ -276,7 +293,7 @@ BROKEN = {
     "forgotten dash": ("turns:\n- say: a\n  think: b\n", 3, "each step begins with a dash"),
     "option alone": ("turns:\n- arguments: {}\n", 2, "is an option, and no step"),
     "unknown option": ("turns:\n- call: f\n  argument: {}\n", 3, "Did you mean 'arguments'?"),
-    "no options": ("turns:\n- think: f\n  phase: x\n", 3, "it takes no options"),
+    "no options": ("turns:\n- pause: 1\n  phase: x\n", 3, "it takes no options"),
     "missing option": ("turns:\n- custom: f\n", 2, "'custom' needs 'input', a text"),
     "nothing to say": ("turns:\n- say:\n", 2, "nothing stands here"),
     "say a mapping": ("turns:\n- say: {a: 1}\n", 2, "must be a text, not a mapping"),
@@ -303,6 +320,65 @@ BROKEN = {
         3,
         "'reject' must be the first step",
     ),
+    "late queue": (
+        "turns:\n- - say: a\n  - queue\n",
+        3,
+        "'queue' must be the first step: later the response is in progress",
+    ),
+    "base64": ("turns:\n- speak: a\n  audio: abc\n", 3, "this must be base64"),
+    "annotation": ("turns:\n- say: a\n  annotations: x\n", 3, "with 'type', not 'x'"),
+    "kind of annotation": (
+        "turns:\n- say: a\n  annotations:\n  - type: url_citaton\n",
+        4,
+        "Did you mean 'url_citation'?",
+    ),
+    "annotation without url": (
+        "turns:\n- say: a\n  annotations: {type: url_citation, title: T}\n",
+        3,
+        "a url_citation needs 'url'",
+    ),
+    "place of an annotation": (
+        "turns:\n- say: a\n  annotations:\n    type: file_path\n    file_id: f\n    index: -1\n",
+        6,
+        "0 or more, not -1",
+    ),
+    "field of an annotation": (
+        "turns:\n- say: a\n  annotations:\n    type: file_path\n    file_id: f\n    url: u\n",
+        6,
+        "a file_path has no 'url'",
+    ),
+    "open command": ("turns:\n- local_shell: echo 'a\n", 2, "this is no command"),
+    "empty command": ('turns:\n- local_shell: ""\n', 2, "this must be a command"),
+    "environment": ("turns:\n- local_shell: ls\n  env: [A]\n", 3, "a mapping of texts"),
+    "tool without a name": (
+        "turns:\n- list_mcp_tools: a\n  tools: [{description: b}]\n",
+        3,
+        "a tool needs 'name'",
+    ),
+    "no tools": ("turns:\n- find_tools: a\n  tools: []\n", 3, "the list is empty"),
+    "error beside a step": ("turns:\n- think: a\n  error: b\n", 3, "begins with a dash"),
+    "agents is a list": ("turns: [say: a]\nagents: [a]\n", 2, "'agents' must be a mapping"),
+    "name of an agent": ("turns: [say: a]\nagents:\n  a/b: {say: a}\n", 3, "a name has letters"),
+    "key of an agent": (
+        "turns: [say: a]\nagents:\n  a:\n    turns: [say: a]\n    rule: []\n",
+        5,
+        "the agent 'a' has no key 'rule'. Did you mean 'rules'?",
+    ),
+    "step of an agent": ("turns: [say: a]\nagents:\n  a:\n  - sya: b\n", 4, "no step 'sya'"),
+    "agent that queues": ("turns: [say: a]\nagents:\n  a: queue\n", 3, "an agent cannot play"),
+    "no agents": ("turns:\n- spawn: a\n  task: b\n", 2, "This file has no 'agents'."),
+    "unknown agent": (
+        "turns:\n- spawn: skout\n  task: b\nagents:\n  scout: {say: a}\n",
+        2,
+        "no agent 'skout'. Did you mean 'scout'? This file has scout.",
+    ),
+    "agent without end": (
+        "turns: [say: a]\nagents:\n  a: {spawn: b, task: c}\n  b: {spawn: a, task: c}\n",
+        3,
+        "the agent 'b' would spawn itself",
+    ),
+    "spawn without task": ("turns:\n- spawn: a\nagents: {a: {say: b}}\n", 2, "needs 'task'"),
+    "wait for nothing": ("turns:\n- wait_agents: 3\n", 2, "this takes no value"),
     "placeholder": ("turns:\n- say: |\n    Hi {promt}\n", 2, "Did you mean {prompt}?"),
     "placeholder in JSON": (
         "turns:\n- call: f\n  arguments:\n    a: [1, '{user}']\n",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.client import connect
 
-from steer_nb.wire import MULTI_AGENT_BETA
+from steer_nb.wire import MULTI_AGENT_BETA, stub_for
 from tests.support.strict import assert_beta_server_event, assert_server_event
 
 if TYPE_CHECKING:
@@ -161,6 +161,9 @@ def answer(call: Event, **fields: Any) -> Event:
             "approve": True,
             **fields,
         }
+    if kind == "local_shell_call":
+        given = {"type": "local_shell_call_output", "id": call["call_id"], "output": '["a.md"]'}
+        return given | fields
     item: Event = {"call_id": call["call_id"]}
     if kind == "function_call":
         item |= {"type": "function_call_output", "output": "18 °C and dry"}
@@ -197,8 +200,4 @@ def answer(call: Event, **fields: Any) -> Event:
 
 def calls_of(response: Event) -> list[Event]:
     """The client-owned calls in a response's output."""
-    return [
-        item
-        for item in response["output"]
-        if item["type"].endswith("_call") or item["type"] == "mcp_approval_request"
-    ]
+    return [item for item in response["output"] if stub_for(item) is not None]

@@ -17,6 +17,7 @@ from steer_nb.simulator.scenarios.calls import (
     weather,
 )
 from steer_nb.simulator.scenarios.failures import failures
+from steer_nb.simulator.scenarios.gallery import gallery
 from steer_nb.simulator.scenarios.planner import planner
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
             approval,
             failures,
             agents,
+            gallery,
         )
     }
 )

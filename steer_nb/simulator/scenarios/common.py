@@ -119,6 +119,11 @@ def _shell(result: Result) -> str:
     return " ".join(lines) or "You ran no command."
 
 
+def _local_shell(result: Result) -> str:
+    command = f"“{' '.join((result.call.get('action') or {}).get('command') or ())}”"
+    return f"{command} gave: {said(result.text)}" if result.text else f"{command} gave nothing."
+
+
 def _patch(result: Result) -> str:
     end = "was applied" if result.item.get("status") == "completed" else "failed"
     log = result.item.get("output")
@@ -140,6 +145,7 @@ def _approval(result: Result) -> str:
 _TOLD: Mapping[str, Callable[[Result], str]] = {
     "computer_call_output": _screenshot,
     "shell_call_output": _shell,
+    "local_shell_call_output": _local_shell,
     "apply_patch_call_output": _patch,
     "tool_search_output": _tools,
     "mcp_approval_response": _approval,

@@ -26,6 +26,8 @@ A mapping with these keys; `turns` or `rules` has to be there.
     all hold, or for `unless` must not all hold.
 ``otherwise``
     What is played where no rule fits and no turn is left.
+``agents``
+    What subagents do that the step `spawn` lets begin, by name. See below.
 
 A turn, `play` and `otherwise` are lists of steps; a single step needs no list.
 
@@ -35,6 +37,30 @@ A step is a mapping: its name with a value, and beside it its options. Where the
 enough, it may stand alone.
 
 <steps>
+
+Agents
+------
+In the multi-agent beta a response is written by a root agent, which plays `turns` and `rules`, and
+by those that it spawns. Each agent of the file is a list of steps, or a mapping with `turns`,
+`rules` and `otherwise` of its own. What it is told as its `task` is its ``{prompt}``. When its
+calls are answered, it plays its next turn; where none is left and `otherwise` is not given, it says
+which results it got. Then it has finished, and what it said last is its report::
+
+    turns:
+      - - spawn: scout
+          as: lisbon
+          task: Look up the weather in Lisbon.
+        - spawn: scout
+          as: porto
+          task: Look up the weather in Porto.
+        - wait_agents
+        - say: "Lisbon: {report.lisbon} Porto: {report.porto}"
+    agents:
+      scout:
+        turns:
+          - call: get_weather
+            arguments: {task: "{prompt}"}
+          - say: "{result}"
 
 Conditions
 ----------
@@ -48,7 +74,7 @@ These stand in any text of a step, and are replaced when it is played:
 
 <placeholders>
 
-``{result.NAME}`` is the result of one tool. Where there is none, the text is empty. Other braces
+<named> Where there is none, the text is empty. Other braces
 are left alone, as in JSON; ``{{prompt}}`` writes ``{prompt}``. A value that begins with a brace
 needs quotes: ``say: "{prompt}"``.
 
@@ -97,7 +123,7 @@ steer_nb.errors.ScenarioError: trip.yaml, line 1, column 10: there is no step 's
 
 from __future__ import annotations
 
-from steer_nb.simulator.written.filling import PLACEHOLDERS
+from steer_nb.simulator.written.filling import NAMED, PLACEHOLDERS
 from steer_nb.simulator.written.rules import CONDITIONS
 from steer_nb.simulator.written.script import load_written
 from steer_nb.simulator.written.words import STEPS
@@ -125,10 +151,15 @@ def _placeholders() -> str:
     return "\n".join(f"``{{{name}}}``\n    {says}." for name, (says, _) in PLACEHOLDERS.items())
 
 
+def _named() -> str:
+    return " ".join(f"``{{{name}.NAME}}`` is {says}." for name, (says, _) in NAMED.items())
+
+
 # The lists above are made of the tables that the reader uses: they cannot tell different stories.
 __doc__ = (
     (__doc__ or "")
     .replace("<steps>", _steps())
     .replace("<conditions>", _conditions())
     .replace("<placeholders>", _placeholders())
+    .replace("<named>", _named())
 )

@@ -1,4 +1,4 @@
-"""Placeholders: ``{prompt}``, ``{steer}``, ``{result}`` and a few more, put into a script's texts.
+"""Placeholders: ``{prompt}``, ``{steer}``, ``{result}`` and some more, put into a script's texts.
 
 Only the words of `PLACEHOLDERS` in braces are replaced, in one pass: what is put in is never looked
 at again, nothing is evaluated, no attribute can be reached. All other braces are left alone, so
@@ -16,35 +16,58 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.turn import Turn
 
-__all__ = ["PLACEHOLDERS", "fill", "unknown_placeholder"]
+__all__ = ["NAMED", "PLACEHOLDERS", "fill", "unknown_placeholder"]
 
 _WORD = r"[A-Za-z_]\w*(?:\.[\w.:-]+)?"
 _PLACE = re.compile(rf"\{{\{{(?P<kept>{_WORD})\}}\}}|\{{(?P<name>{_WORD})\}}")
 
 PLACEHOLDERS: Mapping[str, tuple[str, Callable[[Turn], str]]] = {
     "prompt": ("the user's newest words that are no steer", lambda turn: turn.prompt),
-    "steer": ("the newest steer", lambda turn: turn.steers[-1] if turn.steers else ""),
+    "steer": ("the newest steer", lambda turn: _last(turn.steers)),
     "steers": ("all steers, one a line", lambda turn: "\n".join(turn.steers)),
     "result": ("the last result that came, in words", lambda turn: _result(turn, None)),
     "results": (
         "all results, one a line",
         lambda turn: "\n".join(result.text for result in turn.results.values()),
     ),
+    "report": (
+        "what the agent said last that finished last",
+        lambda turn: _last(list(turn.reports.values())),
+    ),
+    "reports": (
+        "what all agents that have finished said last, one a line",
+        lambda turn: "\n".join(f"{name}: {text}" for name, text in turn.reports.items()),
+    ),
+    "agent": ("the agent that plays this, from /root on", lambda turn: turn.agent or ""),
     "tool": ("the first tool that the request offers", lambda turn: next(iter(_tools(turn)), "")),
     "lane": ("the lane's name", lambda turn: turn.lane or "(default)"),
     "model": ("the model that was asked for", lambda turn: str(turn.settings.get("model"))),
     "turn": ("the response's number in the conversation, from 1", lambda turn: str(turn.number)),
 }
-"""What each stands for, and how it is found. ``{result.NAME}`` is the result of one tool."""
+"""What each stands for, and how it is found."""
+
+NAMED: Mapping[str, tuple[str, Callable[[Turn, str], str]]] = {
+    "result": ("the result of one tool", lambda turn, name: _result(turn, name)),
+    "report": ("what one agent said last", lambda turn, name: turn.reports.get(name, "")),
+}
+"""What may be asked of one by its name: ``{result.NAME}``."""
+
+
+def _last(texts: list[str]) -> str:
+    return texts[-1] if texts else ""
 
 
 def _result(turn: Turn, name: str | None) -> str:
-    texts = [r.text for r in turn.results.values() if name in (None, r.name)]
-    return texts[-1] if texts else ""
+    return _last([r.text for r in turn.results.values() if name in (None, r.name)])
 
 
 def _tools(turn: Turn) -> list[str]:
     return [str(tool.get("name") or tool.get("type")) for tool in turn.tools]
+
+
+def _is_named(name: str) -> bool:
+    kind, dot, _ = name.partition(".")
+    return bool(dot) and kind in NAMED
 
 
 def unknown_placeholder(text: str) -> str | None:
@@ -59,14 +82,14 @@ def unknown_placeholder(text: str) -> str | None:
     """
     for found in _PLACE.finditer(text):
         name = found["name"]
-        if name is None or name in PLACEHOLDERS or name.startswith("result."):
+        if name is None or name in PLACEHOLDERS or _is_named(name):
             continue
         close = difflib.get_close_matches(name, PLACEHOLDERS, n=1)
         hint = f" Did you mean {{{close[0]}}}?" if close else ""
         known = ", ".join(f"{{{word}}}" for word in PLACEHOLDERS)
         return (
             f"there is no placeholder {{{name}}}.{hint} {{{{{name}}}}} writes it as it is; "
-            f"known are {known} and {{result.NAME}}."
+            f"known are {known}, {{result.NAME}} and {{report.NAME}}."
         )
     return None
 
@@ -86,6 +109,7 @@ def _word(found: re.Match[str], turn: Turn) -> str:
     if found["kept"] is not None:
         return f"{{{found['kept']}}}"
     name = found["name"]
-    if name.startswith("result."):
-        return _result(turn, name.removeprefix("result."))
+    kind, dot, one = name.partition(".")
+    if dot:
+        return NAMED[kind][1](turn, one)
     return PLACEHOLDERS[name][1](turn)

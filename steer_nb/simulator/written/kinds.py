@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 import math
 import re
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.simulator.citing import ANNOTATIONS as CITED
 from steer_nb.simulator.written.filling import unknown_placeholder
 from steer_nb.simulator.written.nodes import ListNode, MapNode, Node, TextNode, shown
 
@@ -16,18 +19,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACTIONS",
+    "ALONE",
+    "ANNOTATIONS",
     "ARGUMENTS",
+    "BASE64",
     "CHECKS",
     "CLOSE_CODE",
+    "COMMAND",
     "COUNT",
     "FLAG",
     "INTEGER",
     "MAPPING",
+    "MCP_TOOLS",
+    "NAME",
     "NUMBER",
     "PATTERN",
     "PLAIN",
     "TEXT",
     "TEXTS",
+    "TEXT_MAP",
+    "TOOLS",
     "WORDS",
     "Kind",
     "choice",
@@ -163,6 +174,83 @@ def _typed(field: str, what: str) -> Callable[[Node], list[dict[str, Any]]]:
     return read
 
 
+def _tools(field: str) -> Callable[[Node], list[Any]]:
+    """Read a tool, or a list of them: each a name, or a mapping with a text under `field`."""
+    whole = _typed(field, "a tool")
+
+    def read(node: Node) -> list[Any]:
+        items = node.items if isinstance(node, ListNode) else [node]
+        if not items:
+            node.refuse("this must be a tool, or a list of them; the list is empty.")
+        return [_text(item) if isinstance(item, TextNode) else whole(item)[0] for item in items]
+
+    return read
+
+
+def _annotations(node: Node) -> list[dict[str, Any]]:
+    found = _typed("type", "an annotation")(node)
+    for item, one in zip(node.items if isinstance(node, ListNode) else [node], found, strict=True):
+        assert isinstance(item, MapNode)
+        kind = one["type"]
+        if kind not in CITED:
+            hint = did_you_mean(str(kind), CITED)
+            kinds = ", ".join(CITED)
+            item.values["type"].refuse(f"an annotation's type is one of {kinds}.{hint}")
+        texts, places = CITED[kind]
+        for name in texts:
+            if name not in item.values:
+                item.refuse(f"a {kind} needs {name!r}, a text.")
+        for name, key in item.keys.items():
+            if name in texts:
+                one[name] = _text(item.values[name])
+            elif name in places:
+                one[name] = INTEGER.read(item.values[name])
+            elif name != "type":
+                known = ", ".join((*texts, *places))
+                key.refuse(f"a {kind} has no {name!r}; it may have {known}.")
+    return found
+
+
+def _text_map(node: Node) -> dict[str, str]:
+    if not isinstance(node, MapNode):
+        node.refuse(f"this must be a mapping of texts, not {shown(node)}.")
+    return {key: _text(value) for key, value in node.values.items()}
+
+
+def _command(node: Node) -> list[str]:
+    if isinstance(node, ListNode):
+        return _texts(node)
+    try:
+        words = shlex.split(_text(node))
+    except ValueError as error:
+        node.refuse(f"this is no command: {error}.", cause=error)
+    if not words:
+        node.refuse("this must be a command, and nothing stands here.")
+    return words
+
+
+def _base64(node: Node) -> str:
+    text = "".join(_plain(node).split())
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError as error:
+        node.refuse(f"this must be base64: {error}.", cause=error)
+    return text
+
+
+def _name(node: Node) -> str:
+    text = _plain(node)
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", text):
+        node.refuse(f"a name has letters, digits, _ and -, and nothing else; not {shown(node)}.")
+    return text
+
+
+def _alone(node: Node) -> bool:
+    if not isinstance(node, TextNode) or node.value is not True:
+        node.refuse(f"this takes no value: its name stands alone; not {shown(node)}.")
+    return True
+
+
 def _pattern(node: Node) -> re.Pattern[str]:
     text = _plain(node)
     try:
@@ -220,5 +308,13 @@ MAPPING = Kind("a mapping", _mapping)
 ARGUMENTS = Kind("a mapping or a text", _arguments)
 ACTIONS = Kind("an action or a list of actions", _typed("type", "an action"))
 CHECKS = Kind("a safety check or a list of them", _typed("code", "a safety check"))
+ANNOTATIONS = Kind("an annotation or a list of them", _annotations)
+MCP_TOOLS = Kind("a tool's name, a tool or a list of them", _tools("name"))
+TOOLS = Kind("a tool's name, a tool or a list of them", _tools("type"))
+TEXT_MAP = Kind("a mapping of texts", _text_map)
+COMMAND = Kind("a command or a list of its words", _command)
+BASE64 = Kind("base64", _base64)
+NAME = Kind("a name", _name)
+ALONE = Kind("true", _alone)
 PATTERN = Kind("a regular expression", _pattern)
 CLOSE_CODE = Kind("a close code", _close_code)

@@ -95,6 +95,11 @@ CONDITIONS: Mapping[str, Condition] = {
         "it is the response of this number in its conversation",
         lambda wanted, turn: bool(turn.number == wanted),
     ),
+    "multi_agent": Condition(
+        k.FLAG,
+        "the request asks for several agents",
+        lambda wanted, turn: (turn.agent is not None) is wanted,
+    ),
     "lane": Condition(
         k.WORDS,
         "it runs on a lane of this name; the default lane is (default)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.scenario import Scenario
@@ -12,8 +13,9 @@ from steer_nb.simulator.written import kinds as k
 from steer_nb.simulator.written.faulting import read_faults
 from steer_nb.simulator.written.filling import fill
 from steer_nb.simulator.written.nodes import ListNode, MapNode, Node, read_nodes, shown
+from steer_nb.simulator.written.plays import Play, read_step
 from steer_nb.simulator.written.rules import holds, read_conditions
-from steer_nb.simulator.written.words import STEPS, Play, read_step
+from steer_nb.simulator.written.words import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Rule", "Script", "load_written"]
 
-_KEYS = ("name", "description", "faults", "turns", "rules", "otherwise")
+_PLAYED = ("turns", "rules", "otherwise")
+_KEYS = ("name", "description", "faults", *_PLAYED, "agents")
 _RULE_KEYS = ("when", "unless", "play")
 
 
@@ -43,11 +46,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a file says; calling it plays one response."""
+    """What a file says, or one of its agents; calling it plays one response, or the agent's part.
+
+    With `again`, the last turn is played again where no other is left.
+    """
 
     rules: tuple[Rule, ...]
     turns: tuple[tuple[Play, ...], ...]
     otherwise: tuple[Play, ...] | None
+    again: bool = True
 
     def __call__(self, turn: Turn) -> Iterator[Step]:
         """Give the steps of one response."""
@@ -68,7 +75,13 @@ class Script:
             return self.turns[turn.number - 1]
         if self.otherwise is not None:
             return self.otherwise
-        return self.turns[-1] if self.turns else None
+        return self.turns[-1] if self.turns and self.again else None
+
+    @property
+    def plays(self) -> Iterator[Play]:
+        """All steps that it may play."""
+        for steps in (*(rule.play for rule in self.rules), *self.turns, self.otherwise or ()):
+            yield from steps
 
 
 def load_written(path: Path) -> Scenario:
@@ -93,15 +106,74 @@ def load_written(path: Path) -> Scenario:
         root.refuse("a scenario needs 'turns' or 'rules', and neither stands here.")
     name = k.PLAIN.read(values["name"]) if "name" in values else path.stem
     about = k.PLAIN.read(values["description"]) if "description" in values else ""
-    turns = _items(values["turns"], "turns") if "turns" in values else []
-    rules = _items(values["rules"], "rules") if "rules" in values else []
-    script = Script(
-        rules=tuple(_rule(item) for item in rules),
-        turns=tuple(_plays(item) for item in turns),
-        otherwise=_plays(values["otherwise"]) if "otherwise" in values else None,
-    )
+    script = _script(values)
+    _cast(script, _agents(values["agents"]) if "agents" in values else {})
     faults = read_faults(values["faults"]) if "faults" in values else ()
     return Scenario(name, about or f"Plays {path}.", script, str(path), faults=faults)
+
+
+def _script(values: dict[str, Node], *, agent: bool = False) -> Script:
+    turns = _items(values["turns"], "turns") if "turns" in values else []
+    rules = _items(values["rules"], "rules") if "rules" in values else []
+    return Script(
+        rules=tuple(_rule(item, agent=agent) for item in rules),
+        turns=tuple(_plays(item, agent=agent) for item in turns),
+        otherwise=_plays(values["otherwise"], agent=agent) if "otherwise" in values else None,
+        again=not agent,
+    )
+
+
+# Agents
+
+
+def _agents(node: Node) -> dict[str, Script]:
+    """Read what the file's agents do, by their names."""
+    if not isinstance(node, MapNode):
+        node.refuse(f"'agents' must be a mapping of names to what they play, not {shown(node)}.")
+    return {k.NAME.read(node.keys[name]): _agent(name, one) for name, one in node.values.items()}
+
+
+def _agent(name: str, node: Node) -> Script:
+    """Read one agent: its steps, or a mapping as the file's own with turns and rules."""
+    if not isinstance(node, MapNode) or not set(node.values) & set(_PLAYED):
+        return Script((), (_plays(node, agent=True),), None, again=False)
+    _check_keys(node, _PLAYED, f"the agent {name!r}")
+    return _script(node.values, agent=True)
+
+
+def _cast(script: Script, agents: dict[str, Script]) -> None:
+    """Give each step that spawns the script of its agent.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such agent, or one would spawn itself, perhaps by way of others.
+    """
+    known = f" This file has {', '.join(agents)}." if agents else " This file has no 'agents'."
+    begun: dict[str, bool] = {}
+
+    def follow(one: Script) -> None:
+        for play in one.plays:
+            if play.word != "spawn":
+                continue
+            name = play.values["value"]
+            if name not in agents:
+                hint = k.did_you_mean(name, agents)
+                play.value.refuse(f"there is no agent {name!r}.{hint}{known}")
+            if begun.get(name):
+                play.value.refuse(f"the agent {name!r} would spawn itself, and that without end.")
+            play.values["script"] = partial(_perform, agents[name])
+            if name not in begun:
+                begun[name] = True
+                follow(agents[name])
+                begun[name] = False
+
+    for one in (script, *agents.values()):
+        follow(one)
+
+
+def _perform(script: Script, turn: Turn) -> Iterator[Step]:
+    return script(turn)
 
 
 def _check_keys(node: MapNode, known: Iterable[str], what: str) -> None:
@@ -119,7 +191,7 @@ def _items(node: Node, name: str) -> list[Node]:
     return node.items
 
 
-def _rule(node: Node) -> Rule:
+def _rule(node: Node, *, agent: bool) -> Rule:
     if not isinstance(node, MapNode):
         node.refuse(f"a rule is a mapping with 'when' and 'play', not {shown(node)}.")
     _check_keys(node, _RULE_KEYS, "a rule")
@@ -131,11 +203,11 @@ def _rule(node: Node) -> Rule:
     return Rule(
         when=read_conditions(values["when"]) if "when" in values else {},
         unless=read_conditions(values["unless"]) if "unless" in values else None,
-        play=_plays(values["play"]),
+        play=_plays(values["play"], agent=agent),
     )
 
 
-def _plays(node: Node) -> tuple[Play, ...]:
+def _plays(node: Node, *, agent: bool) -> tuple[Play, ...]:
     """Read a list of steps, or one step."""
     items = node.items if isinstance(node, ListNode) else [node]
     if not items:
@@ -145,7 +217,10 @@ def _plays(node: Node) -> tuple[Play, ...]:
         if plays and STEPS[plays[-1].word].ends:
             item.refuse(f"this is never played: {plays[-1].word!r} before it ends the response.")
         play = read_step(item)
-        if play.word == "reject" and plays:
-            item.refuse("'reject' must be the first step: later the response has begun.")
+        why = STEPS[play.word].first
+        if why and agent:
+            item.refuse(f"an agent cannot play {play.word!r}: the response has begun before it.")
+        if why and plays:
+            item.refuse(f"{play.word!r} must be the first step: {why}.")
         plays.append(play)
     return tuple(plays)

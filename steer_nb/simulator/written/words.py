@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.simulator import calls, hosted, steps
+from steer_nb.simulator import agents, audio, calls, hosted, images, outputs, steps
 from steer_nb.simulator.faults import FAULTS
 from steer_nb.simulator.written import kinds as k
 from steer_nb.simulator.written.faulting import FAULT_OPTIONS, read_fault
-from steer_nb.simulator.written.nodes import MapNode, Node, TextNode, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from steer_nb.simulator.steps import Step
     from steer_nb.simulator.written.kinds import Kind
+    from steer_nb.simulator.written.nodes import Node
 
-__all__ = ["STEPS", "Play", "Word", "read_step"]
+__all__ = ["STEPS", "Word"]
 
 Values = dict[str, Any]
 
@@ -44,6 +44,8 @@ class Word:
         Whether nothing can follow it.
     read : callable, optional
         Reads the whole step, where its options depend on its value.
+    first : str
+        Why it must be the first step, and can be none of an agent's; empty where it need not.
     """
 
     kind: Kind
@@ -54,15 +56,7 @@ class Word:
     bare: bool = False
     ends: bool = False
     read: Callable[[Node], Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """A step as it was read: its values still hold their placeholders."""
-
-    word: str
-    values: Values
-    node: Node
+    first: str = ""
 
 
 def _options(values: Values, **names: str) -> Values:
@@ -99,8 +93,8 @@ def _custom(value: str, **more: Any) -> Step:
     return calls.CallCustom(value, more["input"], asynchronous=more.get("async", False))
 
 
-def _search_tools(value: Any) -> Step:
-    return calls.SearchTools(value if isinstance(value, dict) else {"query": value})
+def _query(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"query": value}
 
 
 def _approval(value: str, server: str, **more: Any) -> Step:
@@ -115,20 +109,37 @@ def _patch(value: str, **more: Any) -> Step:
     return calls.CallApplyPatch(value, **more)
 
 
+def _run_shell(value: list[str], timeout: bool = False, **more: Any) -> Step:
+    return outputs.RunShell(*value, **{**more, **({"exit_code": None} if timeout else {})})
+
+
+def _spawn(value: str, task: str, script: Any, **more: str) -> Step:
+    return agents.Spawn(more.get("as", value), task, script)
+
+
 _ERROR = {"message": k.TEXT, "status": k.INTEGER, "type": k.TEXT}
 _WORK = {"seconds": k.NUMBER}
+_PHASE = {"phase": k.choice("commentary", "final_answer")}
 
 STEPS: Mapping[str, Word] = {
     "say": Word(
         k.TEXTS,
         "a message of the assistant; a list is one message of several parts",
-        lambda value, phase=None: steps.Say(*value, phase=phase),
-        {"phase": k.choice("commentary", "final_answer")},
+        lambda value, **more: steps.Say(*value, **more),
+        {**_PHASE, "annotations": k.ANNOTATIONS},
+    ),
+    "speak": Word(
+        k.TEXT,
+        "a message that is spoken as well as written; without audio, in silence",
+        lambda value, **more: audio.Speak(value, **more),
+        {"audio": k.BASE64, **_PHASE},
     ),
     "think": Word(
         k.TEXTS,
-        "a reasoning item; each text is a part of its summary",
-        lambda value: steps.Think(*value),
+        "a reasoning item; each text is a part of its summary, its content the thoughts themselves",
+        lambda value=(), **more: steps.Think(*value, **more),
+        {"content": k.TEXTS, "interrupted": k.FLAG},
+        bare=True,
     ),
     "refuse": Word(
         k.TEXT, "a message in which the model refuses", lambda value: steps.Refuse(value)
@@ -159,6 +170,17 @@ STEPS: Mapping[str, Word] = {
         lambda value, **more: calls.CallShell(*value, **more),
         {"timeout_ms": k.INTEGER, "max_output_length": k.INTEGER},
     ),
+    "local_shell": Word(
+        k.COMMAND,
+        "ask the client to run one command, as older models do; a text is split as a shell does",
+        lambda value, **more: calls.CallLocalShell(*value, **more),
+        {
+            "env": k.TEXT_MAP,
+            "working_directory": k.TEXT,
+            "user": k.TEXT,
+            "timeout_ms": k.INTEGER,
+        },
+    ),
     "patch": Word(
         k.TEXT,
         "ask the client to change a file",
@@ -168,7 +190,7 @@ STEPS: Mapping[str, Word] = {
     "search_tools": Word(
         k.ARGUMENTS,
         "ask the client which of its tools fit; a text is the query",
-        _search_tools,
+        lambda value: calls.SearchTools(_query(value)),
     ),
     "ask_approval": Word(
         k.TEXT,
@@ -199,8 +221,92 @@ STEPS: Mapping[str, Word] = {
         k.TEXT,
         "hosted: call a tool of an MCP server",
         _mcp,
-        {"server": k.TEXT, "arguments": k.ARGUMENTS, "output": k.TEXT, **_WORK},
+        {
+            "server": k.TEXT,
+            "arguments": k.ARGUMENTS,
+            "output": k.TEXT,
+            "error": k.TEXT,
+            **_WORK,
+        },
         required=("server",),
+    ),
+    "list_mcp_tools": Word(
+        k.TEXT,
+        "hosted: ask an MCP server which tools it has; with an error, in vain",
+        lambda value, **more: hosted.ListMcpTools(value, **more),
+        {"tools": k.MCP_TOOLS, "error": k.TEXT, **_WORK},
+    ),
+    "generate_image": Word(
+        k.TEXT,
+        "hosted: make a picture; a small one is drawn where no result is given",
+        lambda value, **more: images.GenerateImage(value, **more),
+        {
+            "partial_images": k.INTEGER,
+            "result": k.BASE64,
+            "size": k.TEXT,
+            "quality": k.choice("low", "medium", "high", "xhigh", "max", "auto"),
+            "background": k.choice("transparent", "opaque", "auto"),
+            "output_format": k.choice("png", "webp", "jpeg", "gif", "svg"),
+            "error": k.TEXT,
+            **_WORK,
+        },
+    ),
+    "run_shell": Word(
+        k.TEXTS,
+        "hosted: run commands in the service's container; what they write is listed in their order",
+        _run_shell,
+        {
+            "stdout": k.TEXTS,
+            "stderr": k.TEXTS,
+            "exit_code": k.INTEGER,
+            "timeout": k.FLAG,
+            **_WORK,
+        },
+    ),
+    "find_tools": Word(
+        k.ARGUMENTS,
+        "hosted: search among the tools that the service has itself; a text is the query",
+        lambda value, **more: outputs.FindTools(_query(value), **more),
+        {"tools": k.TOOLS},
+    ),
+    "run_program": Word(
+        k.TEXT,
+        "hosted: run a program that the model wrote",
+        lambda value, **more: outputs.RunProgram(value, **more),
+        {"result": k.TEXT, "completed": k.FLAG},
+    ),
+    "compact": Word(
+        k.NUMBER,
+        "hosted: put the conversation into fewer tokens, in so many seconds; alone: one",
+        lambda value=hosted.WORK_S: hosted.Compact(value),
+        bare=True,
+    ),
+    "spawn": Word(
+        k.NAME,
+        "let one of the file's agents begin; it writes at the same time",
+        _spawn,
+        {"task": k.TEXT, "as": k.NAME},
+        required=("task",),
+    ),
+    "send_message": Word(
+        k.TEXT,
+        "send words to an agent: one below this one, or one named in full, from /root",
+        lambda value, to: agents.SendMessage(to, value),
+        {"to": k.TEXT},
+        required=("to",),
+    ),
+    "wait_agents": Word(
+        k.ALONE,
+        "wait until every agent that this one spawned has finished",
+        lambda **_: agents.WaitAgents(),
+        bare=True,
+    ),
+    "queue": Word(
+        k.NUMBER,
+        "let the response be queued for so many seconds; alone: one; only as the first step",
+        lambda value=1.0: steps.Queue(value),
+        bare=True,
+        first="later the response is in progress",
     ),
     "pause": Word(
         k.NUMBER,
@@ -248,6 +354,7 @@ STEPS: Mapping[str, Word] = {
         {**_ERROR, "param": k.TEXT},
         required=("message",),
         ends=True,
+        first="later the response has begun",
     ),
     "error": Word(
         k.TEXT,
@@ -274,78 +381,3 @@ STEPS: Mapping[str, Word] = {
     ),
 }
 """Every step, by its name. Its value stands behind the name, its options beside it."""
-
-_OPTION_WORDS = {name for word in STEPS.values() for name in word.options}
-_OTHER_WORDS = {
-    "function": "call", "tool": "call", "text": "say", "message": "say", "wait": "pause",
-    "sleep": "pause", "approve": "ask_approval", "approval": "ask_approval", "bash": "shell",
-    "reasoning": "think", "screenshot": "computer", "close": "disconnect",
-}  # fmt: skip
-
-
-def read_step(node: Node) -> Play:
-    """Read one step: a name alone, or a mapping of the name and its options.
-
-    Raises
-    ------
-    ScenarioError
-        With the line.
-    """
-    if isinstance(node, TextNode) and isinstance(node.value, str):
-        return _bare(node)
-    if not isinstance(node, MapNode):
-        node.refuse(f"a step is a mapping such as 'say: Hello.', not {shown(node)}.")
-    names = [name for name in node.values if name in STEPS]
-    if len(names) > 1:
-        # `search_tools: …` beside `call: …`: the writer forgot the dash
-        second = node.keys[names[1]]
-        second.refuse(
-            f"this step says both {names[0]!r} and {names[1]!r}; each step begins with a dash."
-        )
-    if not names:
-        _unknown(node)
-    name = names[0]
-    word = STEPS[name]
-    if word.read is not None:
-        return Play(name, {"value": word.read(node)}, node)
-    values: Values = {}
-    for key, value in node.values.items():
-        if key == name:
-            if word.bare and isinstance(value, TextNode) and value.value is None:
-                continue
-            values["value"] = word.kind.read(value)
-        elif key in word.options:
-            values[key] = word.options[key].read(value)
-        else:
-            takes = f"it takes {', '.join(word.options)}" if word.options else "it takes no options"
-            hint = k.did_you_mean(key, word.options)
-            node.keys[key].refuse(f"{name!r} has no option {key!r}; {takes}.{hint}")
-    for key in word.required:
-        if key not in values:
-            node.refuse(f"{name!r} needs {key!r}, {word.options[key].says}.")
-    return Play(name, values, node)
-
-
-def _bare(node: TextNode) -> Play:
-    word = STEPS.get(node.text)
-    if word is None:
-        hint = k.did_you_mean(node.text, STEPS)
-        if not hint:
-            hint = " To let the model say it, write 'say:' before it."
-        node.refuse(f"{shown(node)} is no step.{hint}")
-    if not word.bare:
-        node.refuse(f"{node.text!r} needs a value, {word.kind.says}: '{node.text}: …'.")
-    return Play(node.text, {}, node)
-
-
-def _unknown(node: MapNode) -> None:
-    key = next(iter(node.values), None)
-    known = ", ".join(STEPS)
-    if key is None:
-        node.refuse(f"this step is empty; steps are {known}.")
-    place = next((node.keys[name] for name in node.keys if name not in _OPTION_WORDS), None)
-    if place is None:
-        node.refuse(f"{key!r} is an option, and no step stands beside it; steps are {known}.")
-    other = _OTHER_WORDS.get(place.text.lower())
-    hint = f" Did you mean {other!r}?" if other else k.did_you_mean(place.text, STEPS)
-    place.refuse(f"there is no step {place.text!r}.{hint} Steps are {known}.")
