@@ -80,6 +80,20 @@ def test_its_scenario_can_be_played(tmp_path: Path) -> None:
         assert lane.send_continuation().wait(30).text == "It is 18 °C there."
 
 
+def test_its_agents_can_be_played(tmp_path: Path) -> None:
+    text = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)[1]
+    (tmp_path / "team.yaml").write_text(text, encoding="utf-8")
+    simulator = Simulator(tmp_path / "team.yaml", speed=0)
+    with connect(simulate=simulator, multi_agent=True, journal=False, quiet=True) as session:
+        lane = session.lane("team", multi_agent={"enabled": True})
+        response = lane.create("Go.")
+        while lane.wait(30) == "waiting_input":
+            for needed in lane.required_input:
+                lane.fill(needed.key, output=f"Dry in {needed.agent_name}.")
+            lane.inject()
+        assert response.text.endswith("Lisbon: Dry in /root/lisbon. Porto: Dry in /root/porto.")
+
+
 @pytest.mark.parametrize(
     "target", sorted(set(re.findall(r"(?:\]\(|src(?:set)?=\")([^)\"#:]+)[)\"]", README)))
 )
