@@ -378,12 +378,14 @@ class Lane:
             While something is unanswered; its `keys` say what.
         NothingToContinue
             If nothing waits, or the continuation was sent already.
-        InvalidInput, NotConnected, UnknownLane, TraceError
+        LaneBusy, InvalidInput, NotConnected, UnknownLane, TraceError
             Nothing was sent.
         """
         items, changes = user_items(input), Overrides(overrides)
         sender = self._session.core.sender
-        kind, key = self._session.act(lambda: sender.answer(self._settings, items, changes))
+        kind, key = soon(
+            self._session, self.stream_id, lambda: sender.answer(self._settings, items, changes)
+        )
         handle = Inject if kind == "inject" else Response
         return handle(self._session, key)
 
@@ -459,6 +461,9 @@ class Lane:
 
     def fork(self, name: str, response: Response | str | None = None, **settings: Any) -> Lane:
         """Open another lane that continues from a response of this one.
+
+        With ``store`` false the service keeps only a lane's newest response: once the fork's first
+        request is sent, this lane's next one waits up to five seconds until that has started.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ __all__ = ["NotYet", "Overrides", "Sender"]
 
 
 class NotYet(LaneBusy):
-    """The lane's next response is about to begin; asking again soon may succeed."""
+    """A response is about to begin that has to begin first; asking again soon may succeed."""
 
 
 class Overrides:
@@ -94,7 +94,7 @@ class Sender:
         NotConnected, UnknownLane, LaneBusy, InvalidInput, InvalidLane
             With the reason; then nothing was sent.
         NotYet
-            If the request before it has no id to chain on yet.
+            If the request before it has no id to chain on yet, or a fork has to start first.
         """
         self._check_open(lane)
         state = self._core.ledger.lanes.get(lane.stream_id)
@@ -118,6 +118,7 @@ class Sender:
         )
         if reason is not None:
             raise LaneBusy(_on(lane, reason))
+        self._check_forks(lane)
         return self._outlet.create(lane, body, overrides.functions, again, len(repeated))
 
     def steer(self, lane: LaneSettings, value: Any, again: str | None = None) -> str:
@@ -169,7 +170,9 @@ class Sender:
             If nothing waits, or its continuation is on its way already.
         RequiredInputOpen
             If something is unanswered.
-        NotConnected, UnknownLane, InvalidInput
+        NotYet
+            If a fork has to start first.
+        LaneBusy, NotConnected, UnknownLane, InvalidInput
             With the reason; then nothing was sent.
         """
         self._check_open(lane)
@@ -183,6 +186,7 @@ class Sender:
                 raise RequiredInputOpen(msg, keys=tuple(unanswered))
             raise NothingToContinue(_on(lane, reason))
         body = self._continuation_body(lane, parent, items, overrides)
+        self._check_forks(lane)
         return self._outlet.create(lane, body, overrides.functions, None)
 
     def inject(
@@ -256,6 +260,7 @@ class Sender:
         body = merge(lane.fields)
         body["previous_response_id"] = parent.id
         body["input"] = self._core.answers.items(parent, again=inject)
+        self._check_forks(lane)
         return self._outlet.create(lane, body, {}, inject.key)
 
     def answers_again(self, lane: LaneSettings, request: RequestState) -> str:
@@ -281,6 +286,7 @@ class Sender:
             for name, value in request.body.items()
             if name not in ("type", "stream_id", "tools")
         }
+        self._check_forks(lane)
         return self._outlet.create(lane, merge(lane.fields, own), {}, request.key)
 
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
@@ -308,6 +314,24 @@ class Sender:
     def _check_attached(self, lane: LaneSettings, parent: ResponseState) -> None:
         if parent.lane.detached:
             raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+
+    def _check_forks(self, lane: LaneSettings) -> None:
+        """Hold back what would take the place of a response that a fork has still to start from."""
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        fork = None if state is None else rules.fork_starting(self._core.ledger, state)
+        if fork is None:
+            return
+        msg = (
+            f"Lane {lane.name}: {fork.previous_response_id} is not stored, so it is kept only until "
+            f"this lane goes on, and {fork.key} on lane {fork.lane.name}, which continues from it, "
+            "has not started yet"
+        )
+        before = fork.lane.current
+        if before is not None and before.request is not fork:
+            msg = f"{msg}: it waits behind {before.id}. Wait for it."
+            raise LaneBusy(msg)
+        msg = f"{msg}; try again in a moment."
+        raise NotYet(msg)
 
     def _tip(self, lane: LaneSettings, state: LaneState | None) -> str | None:
         begun = 0 if state is None else len(state.responses)

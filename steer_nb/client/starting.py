@@ -1,4 +1,8 @@
-"""Waiting for a response to begin: a steer has to name it, and so has what continues from it."""
+"""Waiting for a response to begin.
+
+A steer has to name it, and so has what continues from it; and a fork has to start before the lane
+that it starts from goes on, where that is not stored.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ START_SECONDS = 5.0
 
 
 def soon(session: Session, stream_id: str | None, attempt: Callable[[], T]) -> T:
-    """Try to send; where the lane's response is about to begin, wait for that and try again.
+    """Try to send; where a response is about to begin that comes first, wait for it and try again.
 
     Parameters
     ----------
@@ -41,8 +45,10 @@ def soon(session: Session, stream_id: str | None, attempt: Callable[[], T]) -> T
 
     def begun(ledger: Ledger) -> bool | None:
         state = ledger.lanes.get(stream_id)
-        waits = state is not None and state.current is None and rules.lane_word(state) == "queued"
-        return None if waits else True
+        if state is None:
+            return True
+        waits = state.current is None and rules.lane_word(state) == "queued"
+        return None if waits or rules.fork_starting(ledger, state) is not None else True
 
     end = time.monotonic() + START_SECONDS
     while True:

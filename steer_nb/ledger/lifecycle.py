@@ -75,10 +75,12 @@ def response_progress(
             return None
     response = _response(ledger, fact.lane, fact.response_id, entry)
     if response is None:  # a resumed recording begins in the middle
-        return response_started(
+        response = response_started(
             ledger, f.ResponseStarted(fact.lane, fact.response_id, fact.response), entry
         )
     _take_head(response, fact.response)
+    if not fact.queued:
+        response.in_progress = response.in_progress or entry
     return response
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         InjectState,
         LaneState,
         LaneWord,
+        RequestState,
         RequiredInputState,
         ResponseState,
     )
@@ -28,6 +29,7 @@ __all__ = [
     "chain_tip",
     "continuation_input",
     "demanded",
+    "fork_starting",
     "lane_settled",
     "lane_word",
     "may_continue",
@@ -221,6 +223,33 @@ def may_create(
             "answers went out with its own continuation. Continue from what came after it."
         )
     return None
+
+
+def fork_starting(ledger: Ledger, lane: LaneState) -> RequestState | None:
+    """The fork that still needs the lane's newest response in its place, if there is one.
+
+    With ``store`` false the service keeps a response only as the newest of its lane. Guide: wait
+    for the fork's `response.in_progress` before the source lane goes on.
+    """
+    source = lane.tip
+    if source is None or not _only_cached(source):
+        return None
+    for other in ledger.lanes.values():
+        waiting = list(other.queue)
+        if other.current is not None and not other.current.under_way:
+            waiting += [one for one in (other.current.request,) if one is not None]
+        for request in waiting:
+            own = other is lane or request.connection != source.connection
+            if request.previous_response_id == source.id and not own:
+                return request
+    return None
+
+
+def _only_cached(response: ResponseState) -> bool:
+    """Whether nothing but its connection keeps it."""
+    if response.store is None and response.request is not None:
+        return response.request.body.get("store") is False
+    return response.store is False
 
 
 def may_steer(lane: LaneState) -> str | None:

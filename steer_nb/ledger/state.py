@@ -374,6 +374,8 @@ class ResponseState:
     injects: list[InjectState] = field(default_factory=list)
     multi_agent: bool = False
     successor: ResponseState | None = None
+    in_progress: Entry | None = None
+    """Its `response.in_progress`: from here on it needs nothing more of what it continues."""
     first_item: Entry | None = None
     first_chunk: Entry | None = None
     first_text: Entry | None = None
@@ -403,6 +405,11 @@ class ResponseState:
     def is_live(self) -> bool:
         """Whether it is still being written."""
         return self.status == "in_progress"
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it is seen to be worked at: it reads nothing more of what it continues."""
+        return not self.is_live or self.in_progress is not None or self.first_item is not None
 
     @property
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import string
 import time
@@ -54,6 +55,8 @@ class Engine:
     # Explicit creates
 
     async def _create(self, lane: Lane, job: Create) -> None:
+        if self._options.fork_start_s and self._forks(lane, job):
+            await asyncio.sleep(self._options.fork_start_s)
         try:
             record = await self._read(lane, job)
             turn = Turn(record, record.own_items)
@@ -69,6 +72,10 @@ class Engine:
         else:
             await self._play(record, turn, script, first)
         self._account.update(job.entry, state=record.status)
+
+    def _forks(self, lane: Lane, job: Create) -> bool:
+        parent = self._connection.responses.get(str(job.body.get("previous_response_id")))
+        return parent is not None and parent.lane is not lane
 
     async def _read(self, lane: Lane, job: Create) -> Record:
         """Make the response that a create asks for; of a recording, the one that it holds."""

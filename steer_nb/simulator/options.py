@@ -138,6 +138,9 @@ class Options:
     replay_patience_s: float = _option(
         2.0, "Real seconds that a recording waits where its client steered, for this one to steer."
     )
+    fork_start_s: float = _option(
+        0.0, "Real seconds before a create that continues another lane's response starts."
+    )
     breath_s: float = _option(
         0.001, "Real seconds at each item boundary when speed is 0, so that a steer can arrive."
     )
