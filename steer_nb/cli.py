@@ -214,8 +214,9 @@ def _list_options() -> None:
         print(f"{one.name}={default}{choices}{question}\n    {one.help}")
     print(
         "\nThe letters are questions that the documents leave open; each default is the documented"
-        "\nor likeliest answer. To question f, how many successors several steers have, every"
-        "\nsource says one. Set an option with --set NAME=VALUE."
+        "\nor likeliest answer. To question k, whether a successor's response.created lists the"
+        "\nsteers that it carries, there is no option: no schema has a field that could. Set an"
+        "\noption with --set NAME=VALUE."
     )
 
 

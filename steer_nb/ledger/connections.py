@@ -256,7 +256,9 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
             response = current
         elif lane.queue:
             request = lane.queue[0]
-        elif lane.tip is not None and lane.tip.live_steers:
+        elif lane.tip is not None and (
+            lane.tip.live_steers or steering.owes_successor(lane.tip, entry.connection)
+        ):
             # A successor was due; the error comes in its place and says nothing of the steers.
             steering.response_broke(lane.tip, entry)
             lane.error_code, lane.error_message = fact.code, fact.message

@@ -55,7 +55,23 @@ def turn_open(response: ResponseState) -> bool:
         return True
     if response.status in ("completed", "incomplete") and response.live_injects:
         return True  # the acknowledgement may come after the response's own end (chapter 7)
-    return response.successor is None and bool(response.live_steers)
+    return response.successor is None and (bool(response.live_steers) or _cut_for_another(response))
+
+
+def _cut_for_another(response: ResponseState) -> bool:
+    """Whether it ended for a steer of an earlier response, whose successor is due.
+
+    That is where each of several steers has a successor of its own (chapter 5.8 f).
+    """
+    lane = response.lane
+    return (
+        response.incomplete_reason == "steered"
+        and lane.tip is response
+        and lane.connection == response.connection
+        and not lane.detached
+        and lane.error_message is None
+        and not any(steer.steer_id for steer in response.steers)
+    )
 
 
 def unanswered(response: ResponseState) -> list[RequiredInputState]:

@@ -34,6 +34,7 @@ __all__ = [
     "fail",
     "failed",
     "origin",
+    "owes_successor",
     "pending",
     "prove",
     "request_for",
@@ -133,14 +134,14 @@ def request_for(
     if parent is None or parent.lane is not lane or previous is None:
         return head
     asked_for = head.previous_response_id == previous
-    if not asked_for and any(steer.live for steer in parent.steers):
+    if not asked_for and (any(s.live for s in parent.steers) or len(_taken_up(parent)) > 1):
         return None
-    if not (asked_for and head.answers) and _owes_successor(parent, response.connection):
+    if not (asked_for and head.answers) and owes_successor(parent, response.connection):
         return None
     return head
 
 
-def _owes_successor(parent: ResponseState, connection: int) -> bool:
+def owes_successor(parent: ResponseState, connection: int) -> bool:
     """Whether the service will continue from `parent` by itself."""
     if parent.successor is not None or parent.connection != connection:
         return False
@@ -180,7 +181,34 @@ def commit(parent: ResponseState | None, successor: ResponseState, entry: Entry)
         unacknowledged = [s for s in waiting if s.state == "sent"]
         owned = unacknowledged if len(unacknowledged) == 1 else []
     committed = [steer for steer in owned if _commit(steer, successor, entry)]
-    return bool(committed)
+    return bool(committed) or _pass_on(parent, successor, entry)
+
+
+def _pass_on(parent: ResponseState, successor: ResponseState, entry: Entry) -> bool:
+    """A successor that nobody asked for, and no steer of its parent explains.
+
+    Then several steers have a successor each, one after another (chapter 5.8 f; nearly everywhere
+    one successor carries all): what was thought to be in its parent, save the first, is in it.
+    """
+    if successor.request is not None or any(steer.steer_id for steer in parent.steers):
+        return False
+    together = _taken_up(parent)
+    for steer in together[1:]:
+        steer.committed = entry
+        steer.successor_id = successor.id
+    return len(together) > 1
+
+
+def _taken_up(response: ResponseState) -> list[SteerState]:
+    """The steers that an automatic successor is thought to carry, in the order of submission."""
+    if response.request is not None:
+        return []
+    return [
+        steer
+        for earlier in response.lane.responses
+        for steer in earlier.steers
+        if steer.successor_id == response.id and steer.state == "committed"
+    ]
 
 
 def prove(parent: ResponseState, entry: Entry) -> None:
@@ -237,7 +265,8 @@ def origin(response: ResponseState, parent: ResponseState | None, *, committed: 
     request = response.request
     if request is None:
         own = parent is not None and parent.lane is response.lane
-        return "steer_auto" if own and parent is not None and parent.steers else "unknown"
+        steered = committed or (parent is not None and bool(parent.steers))
+        return "steer_auto" if own and steered else "unknown"
     if committed:
         return "steer_explicit"
     if request.answers:

@@ -79,7 +79,8 @@ def _settings(lane: Lane, body: dict[str, Any]) -> dict[str, Any]:
 def record_of_successor(parent: Record) -> Record:
     """Make the automatic successor of a response: its settings, its queued input (5.4, rule 6)."""
     record = _new(parent.lane, dict(parent.settings), parent, "successor")
-    record.applied = list(parent.queued)
+    one_each = parent.connection.options.several_steers == "each" and parent.playback is None
+    record.applied = parent.queued[: 1 if one_each else None]
     record.given = [message for steer in record.applied for message in steer.messages]
     record.carried = parent.open_calls
     return record

@@ -2,7 +2,8 @@
 
 The questions that OpenAI's documents leave open (chapter 5.8 of the protocol notes, letters a to j)
 are options here, each with the documented or likeliest answer as its default. A client should bear
-every setting.
+every setting. Letter k, whether a successor names the steers that it carries, is none: no schema
+has a field for it.
 """
 
 from __future__ import annotations
@@ -90,6 +91,12 @@ class Options:
     )
     successor_order: Literal["first", "tail"] = _option(
         "first", "Where an automatic successor goes among creates already queued on its lane.", "e"
+    )
+    several_steers: Literal["one", "each"] = _option(
+        "one",
+        "Automatic successors of a response with several steers: one carries all of them, or each "
+        "steer has its own, one after another.",
+        "f",
     )
     missing_output: Literal["keep", "fail"] = _option(
         "keep",

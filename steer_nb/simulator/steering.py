@@ -153,7 +153,8 @@ class Steering:
             return
         if self._options.acknowledge == "after_terminal":
             for steer in record.queued:
-                self.acknowledge(steer)
+                if not steer.acknowledged:
+                    self.acknowledge(steer)
         if record.queued:
             self.arrange(record)
 
@@ -188,9 +189,9 @@ class Steering:
                 self.acknowledge(steer)
             self._connection.account.update(steer.entry, fate="pending")
             self._connection.emit(
-                record,
+                steer.parent,
                 "response.steer.pending",
-                steer={"id": steer.id, "previous_response_id": record.id},
+                steer={"id": steer.id, "previous_response_id": steer.parent.id},
                 reason="waiting_for_required_input",
                 required_input=required,
             )
@@ -200,6 +201,9 @@ class Steering:
         record.queued = [steer for steer in record.queued if steer not in successor.applied]
         if successor.origin == "successor":
             record.successor_due = False
+            if self._options.several_steers == "each" and record.playback is None:
+                # 5.8 f: what it did not take waits on it for a successor of its own
+                successor.queued, record.queued = record.queued, []
         for steer in successor.applied:
             self._connection.account.update(
                 steer.entry, fate="committed", successor_id=successor.id
@@ -217,12 +221,12 @@ class Steering:
             self._connection.account.update(steer.entry, fate="failed", code=refused.code)
             fields = {
                 "id": steer.id,
-                "previous_response_id": record.id,
+                "previous_response_id": steer.parent.id,
                 "input": steer.input,
             }
             if not steer.acknowledged:
                 self.acknowledge(steer)
-            self._failed(record, fields, refused)
+            self._failed(steer.parent, fields, refused)
 
     def lose(self) -> None:
         """The connection is gone, and queued steering input with it (rule 12)."""

@@ -201,6 +201,8 @@ class TestSimulate:
             assert all(word in line for word in one.choices)
             assert one.help in done.stdout
             assert not one.question or f"[question {one.question}]" in line
+        for letter in "abcdefghijk":
+            assert f"question {letter}" in done.stdout
         assert "done_event=false" in done.stdout
 
     def test_options_are_set(self) -> None:

@@ -388,6 +388,8 @@ _BASE = (
     ),
 )
 
+# Not several_steers=each (5.8 f): a connection lost between two of the successors takes steers with
+# it that the first, by every document, had taken up. `test_people` plays that position.
 _POSITIONS = (
     ("steer_waiting", "refuse", ("early", "seven-steer")),
     ("steer_completed", "accept", ("planner-steers", "failures-steers")),

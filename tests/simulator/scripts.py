@@ -55,6 +55,16 @@ def fails(turn):
     yield Fail("server_error", "Sorry.")
 
 
+@scenario("three", "Waits for three steers, and says which it was given.")
+def three(turn):
+    if turn.steers:
+        yield Say(" / ".join(turn.steers) + ": ")
+    elif turn.number == 1:
+        yield Say("Begun.")
+        yield AwaitSteer(10, count=3)
+    yield Say("Done.")
+
+
 async def started(line, *args, **fields):
     await line.create(*args, **fields)
     return (await line.until("response.created"))["response"]["id"]

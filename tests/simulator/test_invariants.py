@@ -79,6 +79,7 @@ options = st.fixed_dictionaries(
         "successor_order": st.sampled_from(["first", "tail"]),
         "cut_between_calls": st.booleans(),
         "steer_completed": st.sampled_from(["refuse", "accept"]),
+        "several_steers": st.sampled_from(["one", "each"]),
     }
 )
 
@@ -263,7 +264,7 @@ class Checker:
             assert kinds[-1] in ENDS
 
     def steers(self):
-        """Each submission has exactly one fate."""
+        """Each submission has exactly one fate, and those of one response keep their order."""
         submitted = defaultdict(list)
         for target, text in self.sent:
             submitted[target].append(text)
@@ -289,13 +290,35 @@ class Checker:
                     assert self.waits(target), "a steer was forgotten"
         for entry in self.kind("steer"):
             if entry["fate"] == "committed":
-                _, lane, successor = self.created[entry["successor_id"]]
-                assert successor["previous_response_id"] == entry["previous_response_id"]
+                lane = self.created[entry["successor_id"]][1]
+                line = self.line(entry["successor_id"])
+                assert line.index(entry["previous_response_id"]) == 0 or self.one_each
                 assert lane == entry["lane"]
+        for target in submitted:
+            fates = [e for e in self.kind("steer") if e["previous_response_id"] == target]
+            into = [self.created[e["successor_id"]][0] for e in fates if e["fate"] == "committed"]
+            assert into == sorted(into), "steers changed places"
+            assert self.one_each or len(set(into)) <= 1
+
+    @property
+    def one_each(self):
+        return self.chosen["several_steers"] == "each"
+
+    def line(self, owner):
+        """What a response continues, the nearest first; where several follow one, all of it."""
+        before, line = self.created[owner][2]["previous_response_id"], []
+        while before is not None:
+            line.append(before)
+            before = self.created[before][2]["previous_response_id"]
+        return line
 
     def waits(self, target):
-        response = self.ended[target][1]
-        return response["status"] != "failed" and bool(calls_of(response))
+        """Whether a response waits for the client; or, with a successor each, one that follows."""
+        those = [o for o in self.ended if o == target or (self.one_each and target in self.line(o))]
+        return any(
+            self.ended[owner][1]["status"] != "failed" and bool(calls_of(self.ended[owner][1]))
+            for owner in those
+        )
 
     def successors(self):
         """Automatic ones follow their parent's end, inherit, and carry all that was queued."""
@@ -325,5 +348,7 @@ class Checker:
                 assert following["response"]["previous_response_id"] == owner
             for event in self.of[owner]:
                 if event["type"] == "response.steer.pending":
-                    stubs = [stub_for(call) for call in calls_of(response)]
-                    assert event["required_input"] == stubs
+                    later = [o for o in self.ended if self.one_each and owner in self.line(o)]
+                    waiting = [response, *(self.ended[one][1] for one in later)]
+                    stubs = [[stub_for(call) for call in calls_of(one)] for one in waiting]
+                    assert event["required_input"] in stubs

@@ -8,13 +8,15 @@ import steer_nb
 from steer_nb.simulator import (
     AwaitSteer,
     CallFunction,
+    Fail,
     FailSuccessor,
     Say,
     Scenario,
     Think,
+    list_options,
     scenario,
 )
-from tests.simulator.scripts import fails, limited, started, waits
+from tests.simulator.scripts import fails, limited, started, three, waits
 from tests.support.simulated import answer, calls_of, text_of, wire
 
 
@@ -77,6 +79,91 @@ async def test_e_successor_and_a_queued_create(simulate, order):
         two = (await line.until("response.created"))["response"]["previous_response_id"]
         assert [one, two] == ([parent, None] if order == "first" else [None, parent])
         await line.end()
+
+
+def parents(line):
+    return [event["response"]["previous_response_id"] for event in line.of("response.created")]
+
+
+@pytest.mark.parametrize("successors", ["one", "each"])
+@pytest.mark.parametrize("acknowledge", ["at_once", "after_terminal", "after_successor"])
+async def test_f_several_steers(simulate, successors, acknowledge):
+    simulator = simulate(three, several_steers=successors, acknowledge=acknowledge)
+    async with wire(simulator) as line:
+        parent = await started(line, metadata={"k": "v"})
+        for word in ("one", "two", "three"):
+            await line.steer(parent, word)
+        ended = [await line.end() for _ in range(2 if successors == "one" else 4)]
+        await line.silence()
+        texts = [text_of(response) for response in ended]
+        reasons = [response["incomplete_details"] for response in ended]
+        assert {str(response["metadata"]) for response in ended} == {"{'k': 'v'}"}
+        # each continues from the one before it, and is cut for what still waits
+        assert parents(line) == [None, *(response["id"] for response in ended[:-1])]
+        assert reasons == [*[{"reason": "steered"}] * (len(ended) - 1), None]
+        accepted = line.of("response.steer.accepted")
+        assert len({event["steer"]["id"] for event in accepted}) == len(accepted) == 3
+        assert {event["steer"]["previous_response_id"] for event in accepted} == {parent}
+        if successors == "one":
+            assert texts == ["Begun.", "one / two / three: Done."]
+        else:
+            assert texts == ["Begun.", "one: ", "two: ", "three: Done."]
+    steers = [entry for entry in simulator.account if entry["kind"] == "steer"]
+    assert {entry["fate"] for entry in steers} == {"committed"}
+    assert len({entry["successor_id"] for entry in steers}) == len(ended) - 1
+
+
+async def test_f_what_still_waits_goes_with_the_next_continuation(simulate):
+    """A successor that calls makes the rest wait; a continuation carries all of it (rule 8)."""
+
+    @scenario("late", "Calls a function once it was steered.")
+    def late(turn):
+        if turn.results:
+            yield Say(" / ".join([*turn.steers, *(r.text for r in turn.results.values())]))
+        elif turn.steers:
+            yield CallFunction("look")
+        else:
+            yield Say("Begun.")
+            yield AwaitSteer(10, count=3)
+            yield Say("never said")
+
+    async with wire(simulate(late, several_steers="each")) as line:
+        parent = await started(line)
+        for word in ("one", "two", "three"):
+            await line.steer(parent, word)
+        await line.end()
+        successor = await line.end()
+        assert successor["previous_response_id"] == parent
+        waiting = [await line.recv(), await line.recv()]
+        (call,) = calls_of(successor)
+        for event in waiting:
+            assert event["type"] == "response.steer.pending"
+            assert event["steer"]["previous_response_id"] == parent
+            assert event["required_input"][0]["call_id"] == call["call_id"]
+        text = text_of(await line.ask([answer(call)], previous_response_id=successor["id"]))
+        assert text == "two / three / 18 °C and dry"
+
+
+async def test_f_what_still_waits_is_given_back_under_its_own_target(simulate):
+    @scenario("broken", "Fails once it was steered.")
+    def broken(turn):
+        if turn.steers:
+            yield Fail()
+        else:
+            yield Say("Begun.")
+            yield AwaitSteer(10, count=2)
+            yield Say("never said")
+
+    async with wire(simulate(broken, several_steers="each")) as line:
+        parent = await started(line)
+        for word in ("one", "two"):
+            await line.steer(parent, word)
+        await line.end()
+        assert (await line.end())["status"] == "failed"
+        failed = await line.recv()
+        assert failed["error"]["code"] == "successor_creation_failed"
+        assert failed["steer"]["previous_response_id"] == parent
+        assert failed["steer"]["input"] == "two"
 
 
 @pytest.mark.parametrize("answer_", ["keep", "fail"])
@@ -147,6 +234,30 @@ async def test_j_committed_before_it_is_acknowledged(simulate):
         assert (await line.recv())["type"] == "response.created"
         assert (await line.recv())["type"] == "response.steer.accepted"
         await line.end()
+
+
+async def test_i_a_steer_of_nothing_has_the_number_that_was_chosen(simulate):
+    for number in (0, 7):
+        async with wire(simulate("planner", unknown_target_sequence=number)) as line:
+            await line.steer("resp_nobody")
+            failed = await line.recv()
+            assert failed["error"]["code"] == "response_not_found"
+            assert failed["sequence_number"] == number
+
+
+def test_every_letter_has_an_option_save_k():
+    letters = {one.question for one in list_options() if len(one.question) == 1}
+    assert letters - {"7"} == set("abcdefghij")
+
+
+async def test_k_a_successor_does_not_name_its_steers(simulate):
+    """The types of the SDK have no field for it, and every event is held against them."""
+    async with wire(simulate(waits)) as line:
+        await line.steer(await started(line))
+        steer_id = (await line.until("response.steer.accepted"))["steer"]["id"]
+        created = await line.until("response.created")
+        await line.end()
+        assert steer_id not in str(created)
 
 
 async def test_accepted_before_it_fails_even_when_acknowledged_late(simulate):
