@@ -190,13 +190,17 @@ def _pass_on(parent: ResponseState, successor: ResponseState, entry: Entry) -> b
     Then several steers have a successor each, one after another (chapter 5.8 f; nearly everywhere
     one successor carries all): what was thought to be in its parent, save the first, is in it.
     """
-    if successor.request is not None or any(steer.steer_id for steer in parent.steers):
+    if successor.request is not None or not all(map(_refused_at_once, parent.steers)):
         return False
     together = _taken_up(parent)
     for steer in together[1:]:
         steer.committed = entry
         steer.successor_id = successor.id
     return len(together) > 1
+
+
+def _refused_at_once(steer: SteerState) -> bool:
+    return steer.state == "failed" and steer.steer_id is None
 
 
 def _taken_up(response: ResponseState) -> list[SteerState]:

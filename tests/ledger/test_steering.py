@@ -197,6 +197,70 @@ def test_several_steers_have_one_successor():
     ]
 
 
+def twice_steered() -> TraceBuilder:
+    trace = running().steer("p", key="s1").steer("p", key="s2")
+    trace.accepted("st1", "p").accepted("st2", "p").ended("p", "incomplete", reason="steered")
+    return trace.created("q", previous="p")
+
+
+def homes(builder: TraceBuilder) -> list[str | None]:
+    return [steer.successor_id for steer in builder.trace.ledger.steers.values()]
+
+
+def test_where_each_steer_has_a_successor_the_next_one_has_what_the_first_has_not():
+    trace = twice_steered()
+    assert homes(trace) == ["q", "q"]
+    trace.ended("q", "incomplete", reason="steered", previous="p")
+    assert rules.lane_word(trace.trace.ledger.lanes[None]) == "queued"
+    trace.created("r", previous="q")
+    assert homes(trace) == ["q", "r"]
+    assert states(trace) == ["committed", "committed"]
+    ledger = trace.trace.ledger
+    assert ledger.responses["r"].origin == "steer_auto"
+    assert ledger.steers["s2"].committed is ledger.responses["r"].started
+    trace.ended("r", previous="q")
+    assert rules.lane_word(trace.trace.ledger.lanes[None]) == "idle"
+
+
+@pytest.mark.parametrize("acknowledged", [True, False])
+def test_what_its_own_steers_explain_passes_nothing_on(acknowledged):
+    trace = twice_steered().steer("q", key="s3")
+    if acknowledged:
+        trace.accepted("st3", "q")
+    trace.ended("q", "incomplete", reason="steered", previous="p").created("r", previous="q")
+    if not acknowledged:
+        trace.accepted("st3", "q")
+    assert homes(trace) == ["q", "q", "r"]
+
+
+def test_a_refused_steer_explains_nothing():
+    trace = twice_steered().steer("q", key="s3").failed("q", "more", "too_many_pending_steers")
+    trace.ended("q", "incomplete", reason="steered", previous="p").created("r", previous="q")
+    assert homes(trace) == ["q", "r", None]
+
+
+@pytest.mark.parametrize("end", ["lost", "error"])
+def test_a_response_that_another_ones_steer_cut_may_have_no_successor(end):
+    trace = twice_steered().ended("q", "incomplete", reason="steered", previous="p")
+    if end == "lost":
+        trace.close()
+    else:
+        error = {"type": "server_error", "code": "server_error", "message": "Sorry."}
+        trace.event("error", status=500, error=error)
+    lane = trace.trace.ledger.lanes[None]
+    assert rules.lane_word(lane) == ("detached" if end == "lost" else "failed")
+    assert not rules.turn_open(lane.tip)
+
+
+def test_a_request_behind_several_successors_is_not_answered_by_the_second():
+    trace = twice_steered().create("other", key="c2").ended("q", previous="p")
+    trace.created("r", previous="q")
+    ledger = trace.trace.ledger
+    assert ledger.responses["r"].request is None
+    trace.ended("r", previous="q").created("s")
+    assert trace.trace.ledger.requests["c2"].response_id == "s"
+
+
 def test_deltas_after_send_counts_what_still_had_to_be_read():
     trace = running().added(message("")).delta("a").steer("p", key="s1").delta("b").delta("c")
     trace.accepted("st1", "p").ended("p", "incomplete", reason="steered")
