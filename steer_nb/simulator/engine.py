@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator import steps
 from steer_nb.simulator.agents import SendMessage, Spawn, WaitAgents
+from steer_nb.simulator.allowance import Allowance
 from steer_nb.simulator.envelope import response_object, usage_of
 from steer_nb.simulator.faults import Fault
 from steer_nb.simulator.intake import record_of_create, record_of_successor, record_of_waiting
@@ -24,7 +25,7 @@ from steer_nb.simulator.turn import Turn
 from steer_nb.wire import several_agents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from steer_nb.simulator.chain import Record
     from steer_nb.simulator.connection import Connection
@@ -228,12 +229,16 @@ class Engine:
         if record.multi_agent:
             await Team(self, record, connection.service.scenario).play(turn, script, step)
             return
+        allowance = Allowance(record)
         while step is not None:
             await pace.breathe()
             if isinstance(step, steps.Item | steps.Several):
                 if record.queued and self._may_cut(record):
                     break
-                await self.items(record, step, pace)
+                _, whole = await self.items(record, step, pace, allowance=allowance)
+                if not whole:
+                    self.finish(record, "incomplete", reason="max_output_tokens")
+                    return
             elif isinstance(step, Exception):
                 logger.warning("scenario failed", exc_info=step)
                 msg = f"The scenario failed: {type(step).__name__}: {step}"
@@ -261,28 +266,31 @@ class Engine:
         step: steps.Item | steps.Several,
         pace: Pace,
         agent: str | None = None,
-    ) -> list[dict[str, Any]]:
-        """Write what a step makes, and give it."""
-        if isinstance(step, steps.Item):
-            return [await self.item(record, step, pace, agent)]
-        making, made = step.items(), []
-        part = next(making, None)
+        allowance: Allowance | None = None,
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """Write what a step makes, as much as is allowed; gives it, and whether that was all."""
+        made: list[dict[str, Any]] = []
+        if allowance is not None and allowance.ignores(step):
+            return made, True
+        making = step.items() if isinstance(step, steps.Several) else _alone(step)
+        part: steps.Item | None = next(making)
         while part is not None:
-            made.append(await self.item(record, part, pace, agent))
+            fitting, cut = part, False
+            if allowance is not None:
+                fitting, cut = allowance.fit(part, self._place(record, len(record.output)))
+            if fitting is not None:
+                made.append(await self.item(record, fitting, pace, agent, cut=cut))
+            if cut:
+                return made, False
             try:
                 part = making.send(made[-1])
             except StopIteration:
-                break
-        return made
+                part = None
+        return made, True
 
-    async def item(
-        self, record: Record, step: steps.Item, pace: Pace, agent: str | None = None
-    ) -> dict[str, Any]:
-        """Write an output item, of one agent where there are several, and give it, finished."""
-        owner: dict[str, Any] = {} if agent is None else {"agent": {"agent_name": agent}}
-        index = record.begin_item()
+    def _place(self, record: Record, index: int) -> Place:
         cut_short = self._options.steered_reasoning == "interrupt"
-        place = Place(
+        return Place(
             ids=self._connection.ids,
             response_id=record.id,
             output_index=index,
@@ -291,6 +299,24 @@ class Engine:
             most_deltas=self._options.most_deltas,
             interrupted=lambda: cut_short and bool(record.queued),
         )
+
+    async def item(
+        self,
+        record: Record,
+        step: steps.Item,
+        pace: Pace,
+        agent: str | None = None,
+        *,
+        cut: bool = False,
+    ) -> dict[str, Any]:
+        """Write an output item, and give it, finished.
+
+        `agent` is whose it is where there are several; `cut` says that the step is not whole.
+        """
+        owner: dict[str, Any] = {} if agent is None else {"agent": {"agent_name": agent}}
+        ending: dict[str, Any] = {"status": "incomplete"} if cut else {}
+        index = record.begin_item()
+        place = self._place(record, index)
         padded = (record.settings.get("stream_options") or {}).get("include_obfuscation", True)
         playing = step.play(place)
         while True:
@@ -303,10 +329,12 @@ class Engine:
                 event["obfuscation"] = _padding(record)
             if "item" in event:
                 event["item"] = {**event["item"], **owner}
+                if event["type"] == "response.output_item.done":
+                    event["item"] |= ending
             self._connection.emit(record, **event, **owner)
             await pace.wait(seconds)
             await self._connection.line.room()
-        item = {**item, **owner}
+        item = {**item, **owner, **ending}
         record.finish_item(index, item)
         record.calls |= calls_in([item])
         return item
@@ -399,6 +427,10 @@ class Engine:
             status=status,
             reason=reason,
         )
+
+
+def _alone(step: steps.Item) -> Generator[steps.Item, dict[str, Any], None]:
+    yield step
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steer_nb.simulator.chain import Record
 
-__all__ = ["count_tokens", "response_object", "usage_of"]
+__all__ = ["count_tokens", "response_object", "usage_of", "written_tokens"]
 
 
 def response_object(record: Record) -> dict[str, Any]:
@@ -87,10 +87,8 @@ def usage_of(record: Record) -> dict[str, Any]:
     """
     before = 0 if record.parent is None else record.parent.context_tokens
     given = sum(map(count_tokens, (*record.given, *record.injected)))
-    written = sum(count_tokens(_written(item)) for item in record.output)
-    thought = sum(
-        count_tokens(_written(item)) for item in record.output if item["type"] == "reasoning"
-    )
+    written = sum(map(written_tokens, record.output))
+    thought = sum(written_tokens(item) for item in record.output if item["type"] == "reasoning")
     record.context_tokens = before + given + written
     read = before + given
     for name in ("instructions", "tools"):
@@ -108,5 +106,7 @@ def usage_of(record: Record) -> dict[str, Any]:
     }
 
 
-def _written(item: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key not in ("id", "status", "call_id")}
+def written_tokens(item: dict[str, Any]) -> int:
+    """Estimate the tokens that a model writes for an output item."""
+    written = {k: v for k, v in item.items() if k not in ("id", "status", "call_id")}
+    return count_tokens(written)

@@ -228,7 +228,7 @@ class Team:
         """Do one step; True when it ended the response."""
         match step:
             case steps.Item() | steps.Several():
-                made = await self._engine.items(self._record, step, pace, agent.name)
+                made, _ = await self._engine.items(self._record, step, pace, agent.name)
                 calls = calls_in(made)
                 agent.open_calls |= {k: c for k, c in calls.items() if not c.get("async")}
                 for item in made:
