@@ -322,9 +322,9 @@ class Sender:
         if fork is None:
             return
         msg = (
-            f"Lane {lane.name}: {fork.previous_response_id} is not stored, so it is kept only until "
-            f"this lane goes on, and {fork.key} on lane {fork.lane.name}, which continues from it, "
-            "has not started yet"
+            f"Lane {lane.name}: {fork.previous_response_id} is not stored, so it is kept only "
+            f"until this lane goes on, and {fork.key} on lane {fork.lane.name}, which continues "
+            "from it, has not started yet"
         )
         before = fork.lane.current
         if before is not None and before.request is not fork:

@@ -66,9 +66,10 @@ class Allowance:
         least, most = -1, sum(map(len, (step.text, *step.more)))
         while most - least > 1:
             middle = (least + most) // 2
-            least, most = (
-                (middle, most) if _tokens(_shorter(step, middle), place) <= left else (least, middle)
-            )
+            if _tokens(_shorter(step, middle), place) <= left:
+                least = middle
+            else:
+                most = middle
         return (None if least < 0 else _shorter(step, least)), True
 
 

@@ -1,4 +1,4 @@
-"""What continues what: the connection's cache, what is inherited, what each response costs (2, 5.4)."""
+"""What continues what: the connection's cache, what is inherited, and usage (2, 4.1, 5.4)."""
 
 from __future__ import annotations
 
