@@ -266,6 +266,52 @@ async def test_so_many_subagents_at_once_as_the_request_says(simulate):
         assert (await w.end())["status"] == "completed"
 
 
+async def test_three_at_once_where_the_request_does_not_say(simulate):
+    def scout(turn):
+        if turn.results:
+            yield Say("Done.")
+        else:
+            yield CallFunction("look", {"what": turn.prompt})
+
+    @scenario("four", "Sends four scouts.")
+    def four(turn):
+        for name in ("one", "two", "three", "four"):
+            yield Spawn(name, name, scout)
+        yield WaitAgents()
+        yield Say(" ".join(turn.reports))
+
+    async with wire(simulate(four), beta=True) as w:
+        response_id = await begin(w)
+        done = []
+        while sum(item["type"] == "function_call" for item in done) < 3 or not any(
+            item.get("action") == "wait_agent" for item in done
+        ):
+            done.append((await w.until("response.output_item.done"))["item"])
+        await w.silence()  # the root listens, three scouts wait, and the fourth has no place
+        calls = [item for item in done if item["type"] == "function_call"]
+        assert {agent_of(call) for call in calls} == {"/root/one", "/root/two", "/root/three"}
+        await w.inject(response_id, result(calls[0], "18"))
+        last = await next_call(w)
+        assert agent_of(last) == "/root/four"
+        await w.inject(response_id, *(result(call, "18") for call in (*calls[1:], last)))
+        assert text_of(await w.end()).endswith("one two three four")
+
+
+async def test_what_belongs_to_a_named_lane_names_it(simulate):
+    """Events of all agents, both answers to an inject, and the error of a malformed one."""
+    async with wire(simulate("agents"), beta=True) as w:
+        response_id = await begin(w, stream_id="team")
+        await w.inject(response_id)
+        assert (await w.until("error"))["stream_id"] == "team"
+        for _ in range(2):
+            await w.inject(response_id, result(await next_call(w), "18"))
+        await w.end()
+        await w.inject(response_id, {"type": "function_call_output", "call_id": "c", "output": ""})
+        await w.until("response.inject.failed")
+        assert {event["stream_id"] for event in w.events} == {"team"}
+        assert len(w.of("response.inject.created")) == 2
+
+
 async def test_any_scenario_can_be_injected_into(simulate):
     async with wire(simulate("weather"), beta=True) as w:
         response_id = await begin(w, "What is the weather in Porto?")
