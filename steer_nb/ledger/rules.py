@@ -63,15 +63,18 @@ def _cut_for_another(response: ResponseState) -> bool:
 
     That is where each of several steers has a successor of its own (chapter 5.8 f).
     """
-    lane = response.lane
-    return (
-        response.incomplete_reason == "steered"
-        and lane.tip is response
-        and lane.connection == response.connection
-        and not lane.detached
-        and lane.error_message is None
-        and not any(steer.steer_id for steer in response.steers)
-    )
+    lane, ended = response.lane, response.ended
+    if (
+        response.incomplete_reason != "steered"
+        or lane.tip is not response
+        or lane.connection != response.connection
+        or lane.detached
+        or lane.error_message is not None
+        or any(steer.steer_id for steer in response.steers)
+    ):
+        return False
+    failed = [s.failed for earlier in lane.responses for s in earlier.steers if s.steer_id]
+    return not any(one is not None and ended is not None and one.seq > ended.seq for one in failed)
 
 
 def unanswered(response: ResponseState) -> list[RequiredInputState]:

@@ -101,6 +101,11 @@ def failed(ledger: Ledger, fact: f.SteerFailed, entry: Entry) -> ResponseState |
     steer = _by_id(ledger, fact.steer_id) or _refused(ledger, fact, entry)
     if fact.steer_id is not None:
         steer.steer_id = fact.steer_id
+    carrier = ledger.responses.get(steer.successor_id or "")
+    if carrier is not None and steer in _taken_up(carrier)[1:]:
+        # It was to have a successor of its own (chapter 5.8 f), and that could not be created.
+        steer.state, steer.committed = "pending", None
+        steer.successor_id = steer.successor_kind = None
     if not fail(steer, fact.code, fact.message, fact.input, entry):
         where = f"steer {steer.steer_id or steer.key} failed after it was {steer.state}"
         ledger.problem("orphan_output", where, entry)

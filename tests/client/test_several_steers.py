@@ -8,7 +8,7 @@ import pytest
 from steer_nb import load
 from steer_nb.frames import TABLES
 from steer_nb.ledger import Ledger, rules
-from steer_nb.simulator import AwaitSteer, Say, scenario
+from steer_nb.simulator import AwaitSteer, Fail, FailSuccessor, Say, scenario
 from tests.client.stage import when
 from tests.simulator.scripts import three
 
@@ -50,6 +50,30 @@ def test_ledger_frames_and_a_loaded_trace_say_which_response_has_which_steer(
 
     on = lane.create("And then?").wait(20)
     assert on.previous_response_id == lane.responses[-2].id
+
+
+@pytest.mark.parametrize("how", [FailSuccessor(), Fail()])
+def test_where_the_next_one_cannot_be_created_its_words_come_back(simulate, how):
+    @scenario("broken", "Fails once it was steered.")
+    def broken(turn):
+        if turn.steers:
+            yield how
+            yield Say("Heard.")
+        else:
+            yield Say("Begun.")
+            yield AwaitSteer(10, count=2)
+        yield Say("never said")
+
+    session, simulator = simulate(broken, several_steers="each")
+    lane = session.lane("a")
+    lane.create("Begin.")
+    one, two = lane.steer("one"), lane.steer("two")
+    when(session, lambda ledger: ledger.steers[two.key].state == "failed")
+    assert lane.wait(20) == ("failed" if isinstance(how, Fail) else "idle")
+    fates = {e["id"]: e["fate"] for e in simulator.account if e["kind"] == "steer"}
+    assert {one.id: one.state, two.id: two.state} == fates
+    assert (two.failure_code, two.successor_id) == ("successor_creation_failed", None)
+    assert session.trace.frames.table("problems").empty
 
 
 def test_a_request_that_waits_behind_them_is_answered_by_its_own_response(simulate):

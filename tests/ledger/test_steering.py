@@ -252,6 +252,22 @@ def test_a_response_that_another_ones_steer_cut_may_have_no_successor(end):
     assert not rules.turn_open(lane.tip)
 
 
+def test_a_steer_whose_own_successor_cannot_be_created_failed():
+    trace = twice_steered().ended("q", "incomplete", reason="steered", previous="p")
+    trace.failed("p", "more", "successor_creation_failed", steer_id="st2")
+    ledger = trace.trace.ledger
+    assert states(trace) == ["committed", "failed"]
+    assert homes(trace) == ["q", None]
+    assert rules.lane_word(ledger.lanes[None]) == "idle"
+    assert ledger.problems == []
+
+
+def test_the_steer_that_a_successor_certainly_has_cannot_fail():
+    trace = twice_steered().failed("p", "more", "successor_creation_failed", steer_id="st1")
+    assert states(trace) == ["committed", "committed"]
+    assert [problem.kind for problem in trace.trace.ledger.problems] == ["orphan_output"]
+
+
 def test_a_request_behind_several_successors_is_not_answered_by_the_second():
     trace = twice_steered().create("other", key="c2").ended("q", previous="p")
     trace.created("r", previous="q")
