@@ -380,11 +380,15 @@ class Engine:
         return False
 
     def break_off(self, record: Record, refusal: Refusal) -> None:
-        """End a response with an `error` event and no terminal one (5.6)."""
+        """End a response with an `error` event and no terminal one (5.6).
+
+        It is one of the response's events, and so has a number among them (1.5).
+        """
         record.status = "failed"
         record.error = _error("server_error", refusal.message)
         self._note_end(record, "error", refusal.code)
-        self._connection.write(refusal.event(record.lane.stream_id))
+        error = refusal.event(record.lane.stream_id)
+        self._connection.emit(record, **error)
 
     def finish(
         self,

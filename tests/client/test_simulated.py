@@ -264,6 +264,25 @@ def test_answers_whose_response_fails_are_sent_again_and_not_computed_again(simu
     assert [e.get("error_message") for e in simulator.account if e.get("error_message")] == []
 
 
+def test_an_error_breaks_off_the_response_and_not_the_request_behind_it(simulate):
+    @scenario("broke", "Breaks off once it was steered, and then answers.")
+    def broke(turn):
+        yield Say("So.")
+        if turn.prompt == "Begin.":
+            yield AwaitSteer()
+            yield ErrorEvent("credit_balance_exhausted", "No credit.", 402)
+
+    session, _ = simulate(broke)
+    lane = session.lane("a")
+    first = lane.create("Begin.")
+    when(session, lambda ledger: ledger.lanes["a"].current is not None)
+    behind = lane.create("And you?", previous_response_id=None)
+    lane.steer("Go on.")
+    assert behind.wait(20).status == "completed"
+    assert first.status == "error"
+    assert first.error["code"] == "credit_balance_exhausted"
+
+
 def test_words_whose_response_fails_can_be_sent_again(lane):
     failing, _ = lane("failures")
     response = failing.create("server_error please")

@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.extensions.permessage_deflate import PerMessageDeflate
 
-from steer_nb.simulator import AwaitSteer, Say, scenario
+from steer_nb.simulator import AwaitSteer, ErrorEvent, Say, scenario
 from steer_nb.simulator.requests import CREATE_FIELDS
 from tests.support.simulated import ENDS, text_of, wire
 
@@ -91,6 +91,25 @@ async def test_an_error_of_the_default_lane_names_no_lane(simulate):
     async with wire(simulate("planner")) as line:
         await line.create(previous_response_id="resp_abc")
         assert "stream_id" not in await line.recv()
+
+
+async def test_an_error_in_the_midst_of_a_response_is_numbered_with_its_events(simulate):
+    """The SDK has the number as optional: what refuses a request belongs to no response."""
+
+    @scenario("broke", "Breaks off.")
+    def broke(turn):
+        yield Say("So.")
+        yield ErrorEvent("credit_balance_exhausted", "Pay.", status=402)
+
+    async with wire(simulate(broke)) as line:
+        await line.create(stream_id="a")
+        await line.create(stream_id="a", temperature="hot")
+        inside, refusal = await line.until("error"), await line.recv()
+        assert inside["error"]["code"] == "credit_balance_exhausted"
+        numbers = [event["sequence_number"] for event in line.events[:-1]]
+        assert numbers == list(range(len(numbers)))
+        assert refusal["error"]["code"] == "invalid_type"
+        assert "sequence_number" not in refusal
 
 
 async def test_other_lanes_go_on_after_an_error_of_one(simulate):

@@ -7,7 +7,15 @@ import asyncio
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from steer_nb.simulator import CallFunction, Say, SendMessage, Spawn, WaitAgents, scenario
+from steer_nb.simulator import (
+    CallFunction,
+    ErrorEvent,
+    Say,
+    SendMessage,
+    Spawn,
+    WaitAgents,
+    scenario,
+)
 from tests.support.simulated import answer, calls_of, text_of, wire
 
 TEAM = {"multi_agent": {"enabled": True}}
@@ -310,6 +318,20 @@ async def test_what_belongs_to_a_named_lane_names_it(simulate):
         await w.until("response.inject.failed")
         assert {event["stream_id"] for event in w.events} == {"team"}
         assert len(w.of("response.inject.created")) == 2
+
+
+async def test_an_error_may_break_off_what_several_agents_write(simulate):
+    @scenario("broke", "Breaks off.")
+    def broke(turn):
+        yield Say("So.")
+        yield ErrorEvent("credit_balance_exhausted", "Pay.", status=402)
+
+    async with wire(simulate(broke), beta=True) as w:
+        await begin(w)
+        error = await w.until("error")
+        assert error["sequence_number"] == len(w.events) - 1
+        assert w.of("response.completed") == []
+        await w.silence()
 
 
 async def test_any_scenario_can_be_injected_into(simulate):
