@@ -195,6 +195,9 @@ async def test_the_hour_ends_what_is_being_written(simulate, store):
             await line.recv()
         assert closing.value.rcvd.code == 1001
         assert [e["response"]["id"] for e in line.of(*ENDS)] == [before["id"]]
+    async with asyncio.timeout(10):  # the server tidies up once the client is gone
+        while status_of(simulator, cut) == "in_progress":
+            await asyncio.sleep(0.01)
     assert status_of(simulator, cut) == ("cancelled" if store else None)
     async with wire(simulator) as line:
         # what is stored can go on from before it, and nothing else can (chapter 8)
