@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 # A state is only ever left for one of a higher rank. `unknown` can still be settled by proof; the
-# two outcomes are final.
+# two outcomes are final, save where several steers turn out to have a successor each: see `failed`.
 RANK: Final[dict[SteerWord, int]] = {
     "sent": 0,
     "accepted": 1,
@@ -102,8 +102,9 @@ def failed(ledger: Ledger, fact: f.SteerFailed, entry: Entry) -> ResponseState |
     if fact.steer_id is not None:
         steer.steer_id = fact.steer_id
     carrier = ledger.responses.get(steer.successor_id or "")
-    if carrier is not None and steer in _taken_up(carrier)[1:]:
-        # It was to have a successor of its own (chapter 5.8 f), and that could not be created.
+    if carrier is not None and not carrier.is_live and steer in _taken_up(carrier)[1:]:
+        # It was to have a successor of its own (chapter 5.8 f), and that could not be created
+        # when the one before it ended.
         steer.state, steer.committed = "pending", None
         steer.successor_id = steer.successor_kind = None
     if not fail(steer, fact.code, fact.message, fact.input, entry):

@@ -262,8 +262,12 @@ def test_a_steer_whose_own_successor_cannot_be_created_failed():
     assert ledger.problems == []
 
 
-def test_the_steer_that_a_successor_certainly_has_cannot_fail():
-    trace = twice_steered().failed("p", "more", "successor_creation_failed", steer_id="st1")
+@pytest.mark.parametrize(("ended", "steer_id"), [(True, "st1"), (False, "st2")])
+def test_the_steer_that_a_successor_certainly_has_cannot_fail(ended, steer_id):
+    trace = twice_steered()
+    if ended:
+        trace.ended("q", "incomplete", reason="steered", previous="p")
+    trace.failed("p", "more", "successor_creation_failed", steer_id=steer_id)
     assert states(trace) == ["committed", "committed"]
     assert [problem.kind for problem in trace.trace.ledger.problems] == ["orphan_output"]
 
