@@ -186,7 +186,12 @@ def place_of_successor(queued=None, **options):
 @pytest.mark.parametrize("scope", ["own", "history"])
 @pytest.mark.parametrize("texts", [("Shorter.", "In euros."), ("More.", "More.")])
 def test_steers_are_found_in_what_their_successor_was_given(scope, texts, tmp_path):
-    options = {"acknowledge": "after_successor", "input_items": scope}
+    # Were the successor cut off with its connection, both could be sent again.
+    options = {
+        "acknowledge": "after_successor",
+        "input_items": scope,
+        "connection_lost": "go_on",
+    }
     place = Cut(place_of_successor(**options), "after")
     with stage(steered, place, journal=tmp_path / "j", **options) as (session, _, simulator):
         lane, _, one, two = steer_twice(session, *texts)
