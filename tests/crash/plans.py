@@ -388,14 +388,16 @@ _BASE = (
     ),
 )
 
-# Not several_steers=each (5.8 f): a connection lost between two of the successors takes steers with
-# it that the first, by every document, had taken up. `test_people` plays that position.
+# With several_steers=each (5.8 f) only where a response has one steer: a connection lost between two
+# successors takes steers with it that the first, by every document, had taken up, and nothing on the
+# wire says so. `test_people` plays that position with several.
 _POSITIONS = (
     ("steer_waiting", "refuse", ("early", "seven-steer")),
     ("steer_completed", "accept", ("planner-steers", "failures-steers")),
     ("steer_limited", "fail", ("failures-steers",)),
     ("steer_failed", "successor", ("failures-steers",)),
     ("successor_order", "tail", ("planner-queue",)),
+    ("several_steers", "each", ("failures-steers", "seven-steer")),
     ("missing_output", "fail", ("early",)),
     ("wrong_lane", "fork", ("planner-lanes",)),
     ("unknown_target_sequence", 7, ("planner-steers",)),

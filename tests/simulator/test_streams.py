@@ -206,7 +206,7 @@ async def test_hosted_work_ends_before_a_steer_takes_effect(simulate, index):
             yield Say("Heard.")
             return
         step = EVERYTHING[index]
-        yield type(step)(**{**vars(step), "seconds": 0.2})
+        yield type(step)(**{**vars(step), "seconds": 0.6})
         yield Say("never said")
 
     async with wire(simulate(work, speed=1)) as line:
@@ -227,7 +227,8 @@ async def test_hosted_work_ends_before_a_steer_takes_effect(simulate, index):
 @pytest.mark.parametrize("number", range(4))
 async def test_no_item_is_cut_in_the_middle(simulate, number):
     """A steer in the midst of any item of the model waits for its end, too."""
-    step = (EVERYTHING[0], EVERYTHING[1], EVERYTHING[2], EVERYTHING[5])[number]
+    words = "some words " * 12
+    step = (Think(words), Say(words), Refuse(words), RunCode(words))[number]
 
     @scenario("slow", "Makes one item after another.")
     def slow(turn):
