@@ -388,9 +388,9 @@ _BASE = (
     ),
 )
 
-# With several_steers=each (5.8 f) only where a response has one steer: a connection lost between two
-# successors takes steers with it that the first, by every document, had taken up, and nothing on the
-# wire says so. `test_people` plays that position with several.
+# With several_steers=each (5.8 f) only where a response has one steer: a connection lost between
+# two successors takes steers with it that the first, by every document, had taken up, and nothing
+# on the wire says so. `test_people` plays that position with several.
 _POSITIONS = (
     ("steer_waiting", "refuse", ("early", "seven-steer")),
     ("steer_completed", "accept", ("planner-steers", "failures-steers")),
