@@ -188,6 +188,28 @@ async def test_a_warm_up_may_be_continued_later_in_the_chain_too(simulate):
         ]
 
 
+async def test_a_warm_up_holds_nothing_of_what_was_steered(simulate):
+    @scenario("calls", "Calls, and says all that it was told.")
+    def calls(turn):
+        if not turn.called():
+            yield CallFunction("look")
+        else:
+            yield Say(" / ".join([*turn.asked, *turn.steers]))
+
+    async with wire(simulate(calls)) as line:
+        ended = await line.ask("One.")
+        await line.steer(ended["id"], "Steer.")
+        await line.until("response.steer.pending")
+        warm = await line.ask("Warm.", previous_response_id=ended["id"], generate=False)
+        results = [answer(call) for call in calls_of(ended)]
+        aside = await line.ask(results, previous_response_id=warm["id"], stream_id="b")
+        assert text_of(aside) == "One. / Warm."
+        await line.steer(ended["id"], "More.")  # its parent was not continued by it
+        await line.until("response.steer.pending")
+        taken = await line.ask(results, previous_response_id=ended["id"])
+        assert text_of(taken) == "One. / Steer. / More."
+
+
 # What is inherited (2.3, 5.4 rules 6 and 8)
 
 SETTINGS = {
