@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import string
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +14,16 @@ from steer_nb.simulator.envelope import response_object, usage_of
 from steer_nb.simulator.faults import Fault
 from steer_nb.simulator.intake import record_of_create, record_of_successor, record_of_waiting
 from steer_nb.simulator.lane import Create
-from steer_nb.simulator.place import Place
 from steer_nb.simulator.playback import Playback, RecordedRefusal, trusted
 from steer_nb.simulator.refusals import Refusal
 from steer_nb.simulator.requests import check_create, to_items
-from steer_nb.simulator.required import calls_in
 from steer_nb.simulator.team import Team
 from steer_nb.simulator.turn import Turn
+from steer_nb.simulator.writing import Writer
 from steer_nb.wire import several_agents
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 
     from steer_nb.simulator.chain import Record
     from steer_nb.simulator.connection import Connection
@@ -45,6 +43,7 @@ class Engine:
         self._connection = connection
         self._options = connection.options
         self._account = connection.account
+        self.writer = Writer(connection)
 
     async def run(self, lane: Lane, job: Create | Successor) -> None:
         """Run a create or an automatic successor to its end."""
@@ -235,7 +234,7 @@ class Engine:
             if isinstance(step, steps.Item | steps.Several):
                 if record.queued and self._may_cut(record):
                     break
-                _, whole = await self.items(record, step, pace, allowance=allowance)
+                _, whole = await self.writer.items(record, step, pace, allowance=allowance)
                 if not whole:
                     self.finish(record, "incomplete", reason="max_output_tokens")
                     return
@@ -259,85 +258,6 @@ class Engine:
         if not record.output:
             return False
         return not record.calls or self._options.cut_between_calls
-
-    async def items(
-        self,
-        record: Record,
-        step: steps.Item | steps.Several,
-        pace: Pace,
-        agent: str | None = None,
-        allowance: Allowance | None = None,
-    ) -> tuple[list[dict[str, Any]], bool]:
-        """Write what a step makes, as much as is allowed; gives it, and whether that was all."""
-        made: list[dict[str, Any]] = []
-        if allowance is not None and allowance.ignores(step):
-            return made, True
-        making = step.items() if isinstance(step, steps.Several) else _alone(step)
-        part: steps.Item | None = next(making)
-        while part is not None:
-            fitting, cut = part, False
-            if allowance is not None:
-                fitting, cut = allowance.fit(part, self._place(record, len(record.output)))
-            if fitting is not None:
-                made.append(await self.item(record, fitting, pace, agent, cut=cut))
-            if cut:
-                return made, False
-            try:
-                part = making.send(made[-1])
-            except StopIteration:
-                part = None
-        return made, True
-
-    def _place(self, record: Record, index: int) -> Place:
-        cut_short = self._options.steered_reasoning == "interrupt"
-        return Place(
-            ids=self._connection.ids,
-            response_id=record.id,
-            output_index=index,
-            random=record.random,
-            include=frozenset(record.settings.get("include") or ()),
-            most_deltas=self._options.most_deltas,
-            interrupted=lambda: cut_short and bool(record.queued),
-        )
-
-    async def item(
-        self,
-        record: Record,
-        step: steps.Item,
-        pace: Pace,
-        agent: str | None = None,
-        *,
-        cut: bool = False,
-    ) -> dict[str, Any]:
-        """Write an output item, and give it, finished.
-
-        `agent` is whose it is where there are several; `cut` says that the step is not whole.
-        """
-        owner: dict[str, Any] = {} if agent is None else {"agent": {"agent_name": agent}}
-        ending: dict[str, Any] = {"status": "incomplete"} if cut else {}
-        index = record.begin_item()
-        place = self._place(record, index)
-        padded = (record.settings.get("stream_options") or {}).get("include_obfuscation", True)
-        playing = step.play(place)
-        while True:
-            try:
-                event, seconds = next(playing)
-            except StopIteration as end:
-                item: dict[str, Any] = end.value
-                break
-            if padded and isinstance(event.get("delta"), str):
-                event["obfuscation"] = _padding(record)
-            if "item" in event:
-                event["item"] = {**event["item"], **owner}
-                if event["type"] == "response.output_item.done":
-                    event["item"] |= ending
-            self._connection.emit(record, **event, **owner)
-            await pace.wait(seconds)
-            await self._connection.line.room()
-        item = {**item, **owner, **ending}
-        record.finish_item(index, item)
-        record.calls |= calls_in([item])
-        return item
 
     async def control(self, record: Record, step: Step, pace: Pace) -> bool:
         """Do what a step without an item says; True when it ended the response."""
@@ -433,14 +353,5 @@ class Engine:
         )
 
 
-def _alone(step: steps.Item) -> Generator[steps.Item, dict[str, Any], None]:
-    yield step
-
-
 def _error(code: str, message: str) -> dict[str, Any]:
     return {"code": code, "message": message}
-
-
-def _padding(record: Record) -> str:
-    letters = string.ascii_letters + string.digits
-    return "".join(record.padding.choices(letters, k=record.padding.randint(2, 16)))

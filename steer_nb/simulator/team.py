@@ -208,7 +208,7 @@ class Team:
         if agent.parent is not None:
             agent.parent.reports[agent.short] = agent.report
             message = AgentMessage(agent.name, agent.parent.name, agent.report)
-            await self._engine.item(self._record, message, pace, agent.name)
+            await self._engine.writer.item(self._record, message, pace, agent.name)
         self._become(agent, "done")
 
     def _turn(self, agent: _Agent) -> Turn:
@@ -228,7 +228,7 @@ class Team:
         """Do one step; True when it ended the response."""
         match step:
             case steps.Item() | steps.Several():
-                made, _ = await self._engine.items(self._record, step, pace, agent.name)
+                made, _ = await self._engine.writer.items(self._record, step, pace, agent.name)
                 calls = calls_in(made)
                 agent.open_calls |= {k: c for k, c in calls.items() if not c.get("async")}
                 for item in made:
@@ -243,7 +243,7 @@ class Team:
                     raise LookupError(msg)
                 given = {"target": to, "message": text}
                 await self._hosted(agent, "send_message", given, "Sent.", pace)
-                await self._engine.item(
+                await self._engine.writer.item(
                     self._record, AgentMessage(agent.name, to, text), pace, agent.name
                 )
             case WaitAgents():
@@ -255,8 +255,10 @@ class Team:
     async def _hosted(
         self, agent: _Agent, action: str, given: dict[str, Any], text: str, pace: Pace
     ) -> None:
-        call = await self._engine.item(self._record, HostedCall(action, given), pace, agent.name)
-        await self._engine.item(self._record, HostedOutput(call, text), pace, agent.name)
+        call = await self._engine.writer.item(
+            self._record, HostedCall(action, given), pace, agent.name
+        )
+        await self._engine.writer.item(self._record, HostedOutput(call, text), pace, agent.name)
 
     async def _spawn(self, parent: _Agent, step: Spawn, pace: Pace) -> None:
         name = f"{parent.name}/{step.name}"
@@ -268,13 +270,15 @@ class Team:
         parent.children.append(child)
         given = {"task_name": step.name, "message": step.task}
         await self._hosted(parent, "spawn_agent", given, f"Spawned {name}.", pace)
-        await self._engine.item(
+        await self._engine.writer.item(
             self._record, AgentMessage(parent.name, name, step.task), pace, parent.name
         )
         self._start(self._sub(child))
 
     async def _wait(self, agent: _Agent, pace: Pace) -> None:
-        call = await self._engine.item(self._record, HostedCall("wait_agent"), pace, agent.name)
+        call = await self._engine.writer.item(
+            self._record, HostedCall("wait_agent"), pace, agent.name
+        )
         if agent.parent is not None:
             self._slots.release()  # who only waits is not active: its own subagents need a slot
         self._become(agent, "listening")
@@ -286,4 +290,4 @@ class Team:
         self._become(agent, "writing")
         names = ", ".join(child.name for child in agent.children)
         text = f"{names} finished." if names else "There is no agent to wait for."
-        await self._engine.item(self._record, HostedOutput(call, text), pace, agent.name)
+        await self._engine.writer.item(self._record, HostedOutput(call, text), pace, agent.name)

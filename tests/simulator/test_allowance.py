@@ -7,7 +7,11 @@ import pytest
 from steer_nb.simulator import (
     AwaitSteer,
     CallFunction,
+    Compact,
+    FindTools,
+    ListMcpTools,
     RunCode,
+    RunShell,
     Say,
     SearchWeb,
     Think,
@@ -139,3 +143,38 @@ async def test_each_successor_has_the_calls_anew(simulate):
         ended, successor = await line.end(), await line.end()
         kinds = [[item["type"] for item in one["output"]] for one in (ended, successor)]
         assert kinds == [["web_search_call"], ["web_search_call", "message"]]
+
+
+async def test_only_calls_of_tools_count(simulate):
+    """What a tool's call makes is one call; listing tools and compacting are none."""
+
+    @scenario("hosted", "Uses what the service runs.")
+    def hosted(turn):
+        yield ListMcpTools("calendar", [])
+        yield Compact()
+        yield RunShell("ls", seconds=0)
+        yield FindTools("events", ["find_events"])
+        yield Say("Done.")
+
+    async with wire(simulate(hosted)) as line:
+        response = await line.ask(max_tool_calls=1)
+        kinds = [item["type"] for item in response["output"]]
+        assert kinds == [
+            "mcp_list_tools",
+            "compaction",
+            "shell_call",
+            "shell_call_output",
+            "message",
+        ]
+
+
+async def test_what_belongs_together_ends_where_the_tokens_do(simulate):
+    @scenario("shell", "Runs a shell with much output.")
+    def shell(turn):
+        yield RunShell("ls", stdout="x" * 4000, seconds=0)
+        yield Say("never said")
+
+    async with wire(simulate(shell)) as line:
+        response = await line.ask(max_output_tokens=200)
+        assert response["incomplete_details"] == {"reason": "max_output_tokens"}
+        assert [item["type"] for item in response["output"]] == ["shell_call"]
