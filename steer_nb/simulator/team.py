@@ -25,6 +25,7 @@ from steer_nb.simulator.agents import (
 from steer_nb.simulator.requests import content_text
 from steer_nb.simulator.required import calls_in
 from steer_nb.simulator.turn import Result, Turn
+from steer_nb.simulator.turns import InTurns, Pen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,6 +85,7 @@ class Team:
         self._connection = record.connection
         asked = record.settings["multi_agent"].get("max_concurrent_subagents")
         self._slots = asyncio.Semaphore(asked or AT_ONCE)
+        self._pen = Pen(shared=record.connection.service.speed <= 0)
         self._root = _Agent(ROOT, script, state="writing")
         self._agents = {ROOT: self._root}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -183,9 +185,15 @@ class Team:
         *,
         begun: bool = True,
     ) -> None:
-        pace = self._connection.service.pace()
-        if not begun:
-            step = steps.next_of(script)
+        pace = InTurns(self._connection.service.pace(), self._pen)
+        async with self._pen.held():
+            if not begun:
+                step = steps.next_of(script)
+            await self._write(agent, script, step, pace)
+
+    async def _write(
+        self, agent: _Agent, script: Iterator[Step], step: Step | Exception | None, pace: Pace
+    ) -> None:
         while True:
             while step is not None:
                 await pace.breathe()
@@ -199,9 +207,10 @@ class Team:
             if not agent.open_calls and not agent.results:
                 break
             self._become(agent, "waiting")
-            while agent.open_calls:
-                agent.heard.clear()
-                await agent.heard.wait()
+            async with self._pen.laid_down():
+                while agent.open_calls:
+                    agent.heard.clear()
+                    await agent.heard.wait()
             self._become(agent, "writing")
             script = agent.script(self._turn(agent))
             step = steps.next_of(script)
@@ -282,11 +291,12 @@ class Team:
         if agent.parent is not None:
             self._slots.release()  # who only waits is not active: its own subagents need a slot
         self._become(agent, "listening")
-        while any(child.state != "done" for child in agent.children):
-            agent.heard.clear()
-            await agent.heard.wait()
-        if agent.parent is not None:
-            await self._slots.acquire()
+        async with self._pen.laid_down():
+            while any(child.state != "done" for child in agent.children):
+                agent.heard.clear()
+                await agent.heard.wait()
+            if agent.parent is not None:
+                await self._slots.acquire()
         self._become(agent, "writing")
         names = ", ".join(child.name for child in agent.children)
         text = f"{names} finished." if names else "There is no agent to wait for."
