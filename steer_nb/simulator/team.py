@@ -23,7 +23,6 @@ from steer_nb.simulator.agents import (
     WaitAgents,
 )
 from steer_nb.simulator.requests import content_text
-from steer_nb.simulator.required import calls_in
 from steer_nb.simulator.turn import Result, Turn
 from steer_nb.simulator.turns import InTurns, Pen
 
@@ -123,6 +122,11 @@ class Team:
     def look(self) -> None:
         """Look anew whether there is an end: something changed that is not the agents'."""
         self._changed.set()
+
+    def expect(self, name: str, calls: dict[str, dict[str, Any]]) -> None:
+        """Let an agent wait for the results of its calls, once it has written everything else."""
+        waits = {key: call for key, call in calls.items() if not call.get("async")}
+        self._agents[name].open_calls |= waits
 
     def give(self, key: str, item: dict[str, Any], call: dict[str, Any]) -> None:
         """Hand a result to the agent whose call it answers."""
@@ -238,8 +242,6 @@ class Team:
         match step:
             case steps.Item() | steps.Several():
                 made, _ = await self._engine.writer.items(self._record, step, pace, agent.name)
-                calls = calls_in(made)
-                agent.open_calls |= {k: c for k, c in calls.items() if not c.get("async")}
                 for item in made:
                     if item["type"] == "message":
                         agent.report = content_text(item["content"])

@@ -87,25 +87,26 @@ class Writer:
         place = self._place(record, index)
         padded = (record.settings.get("stream_options") or {}).get("include_obfuscation", True)
         playing = step.play(place)
-        while True:
-            try:
-                event, seconds = next(playing)
-            except StopIteration as end:
-                item: dict[str, Any] = end.value
-                break
+        item: dict[str, Any] = {}
+        for event, seconds in playing:
             if padded and isinstance(event.get("delta"), str):
                 event["obfuscation"] = _padding(record)
             if "item" in event:
-                event["item"] = {**event["item"], **owner}
-                if event["type"] == "response.output_item.done":
-                    event["item"] |= ending
+                event["item"] = item = {**event["item"], **owner}
+            if event["type"] == "response.output_item.done":
+                item |= ending
+                record.finish_item(index, item)
+                self._open(record, agent, calls_in([item]))
             self._connection.emit(record, **event, **owner)
             await pace.wait(seconds)
             await self._connection.line.room()
-        item = {**item, **owner, **ending}
-        record.finish_item(index, item)
-        record.calls |= calls_in([item])
         return item
+
+    def _open(self, record: Record, agent: str | None, calls: dict[str, dict[str, Any]]) -> None:
+        """Expect results from now on: the client may inject one as soon as it sees the call."""
+        record.calls |= calls
+        if record.team is not None and agent is not None:
+            record.team.expect(agent, calls)
 
 
 def _alone(step: steps.Item) -> Generator[steps.Item, dict[str, Any], None]:

@@ -70,6 +70,32 @@ async def test_injects_resume_agents_while_the_others_write(simulate):
     assert created == [("created", ["18 °C"]), ("created", ["12 °C"])]
 
 
+async def test_a_call_can_be_answered_as_soon_as_it_is_seen(simulate):
+    """Others write between a call's last event and whatever its agent does next."""
+
+    def talk(turn):
+        yield Say("word " * 300)
+
+    @scenario("busy", "Calls much while others talk.")
+    def busy(turn):
+        if turn.results:
+            yield Say(f"{len(turn.results)} answers.")
+            return
+        for n in range(3):
+            yield Spawn(f"talker{n}", talk, "Talk.")
+        for n in range(12):
+            yield CallFunction("f", {"n": n})
+
+    simulator = simulate(busy)
+    async with wire(simulator, beta=True) as w:
+        response_id = await begin(w)
+        for n in range(12):
+            await w.inject(response_id, result(await next_call(w), str(n)))
+        assert "12 answers." in text_of(await w.end())
+        assert w.of("error") == []
+    assert {entry["fate"] for entry in entries(simulator)} == {"created"}
+
+
 async def test_every_event_and_item_names_its_agent(simulate):
     async with wire(simulate("agents"), beta=True) as w:
         response_id = await begin(w)
