@@ -82,7 +82,7 @@ async def test_a_call_can_be_answered_as_soon_as_it_is_seen(simulate):
             yield Say(f"{len(turn.results)} answers.")
             return
         for n in range(3):
-            yield Spawn(f"talker{n}", talk, "Talk.")
+            yield Spawn(f"talker{n}", "Talk.", talk)
         for n in range(12):
             yield CallFunction("f", {"n": n})
 
