@@ -15,7 +15,12 @@ import steer_nb
 NOTEBOOKS = sorted((Path(steer_nb.__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 # In the kernel, after its own start: what a kernel warns about itself is not ours.
-STRICT = "import warnings\nwarnings.simplefilter('error')"
+STRICT = """
+import warnings
+warnings.simplefilter("error")
+# ipywidgets 7 makes its comms the way that ipykernel 6 calls deprecated.
+warnings.filterwarnings("ignore", "The `ipykernel.comm.Comm` class", DeprecationWarning)
+"""
 
 
 def test_there_are_notebooks() -> None:
