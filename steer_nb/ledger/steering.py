@@ -15,6 +15,7 @@ queued input, not that it has been applied"; a lost connection "leaves the outco
 
 from __future__ import annotations
 
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import drafts
@@ -211,14 +212,21 @@ def _refused_at_once(steer: SteerState) -> bool:
 
 def _taken_up(response: ResponseState) -> list[SteerState]:
     """The steers that an automatic successor is thought to carry, in the order of submission."""
+    taken: list[SteerState] = []
     if response.request is not None:
-        return []
-    return [
-        steer
-        for earlier in response.lane.responses
-        for steer in earlier.steers
-        if steer.successor_id == response.id and steer.state == "committed"
-    ]
+        return taken
+    # They steered a response of the same row of successors, which begins with one that was asked
+    # for: a lane of any length costs no more than that.
+    row = dropwhile(lambda one: one is not response, reversed(response.lane.responses))
+    for earlier in row:
+        taken[:0] = [
+            steer
+            for steer in earlier.steers
+            if steer.successor_id == response.id and steer.state == "committed"
+        ]
+        if earlier.request is not None:
+            break
+    return taken
 
 
 def prove(parent: ResponseState, entry: Entry) -> None:
