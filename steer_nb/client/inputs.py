@@ -11,14 +11,20 @@ import io
 import mimetypes
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from steer_nb.errors import InvalidInput
 from steer_nb.wire import check_value
 from steer_nb.wire.content import PART_TYPES
 from steer_nb.wire.limits import FILE_DATA_LIMIT, IMAGE_URL_LIMIT, TEXT_LIMIT
+from steer_nb.wire.stub_kinds import kind_of
 
-__all__ = ["create_input", "steer_input"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+__all__ = ["answer_fields", "answer_output", "create_input", "steer_input", "user_items"]
 
 _IMAGES = {
     ".png": "image/png",
@@ -27,7 +33,8 @@ _IMAGES = {
     ".webp": "image/webp",
     ".gif": "image/gif",
 }
-_PNG_MODES = {"1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16"}
+_PNG_MODES = {"1", "L", "LA", "P", "RGB", "RGBA", "I;16"}
+_NEAREST = {"I": "I;16", "La": "LA", "PA": "RGBA", "RGBa": "RGBA"}
 _TAKES = (
     "text, a Path, bytes, a PIL image, a matplotlib figure, a DataFrame, an item of the wire "
     "(dict), or a list of these"
@@ -42,8 +49,9 @@ def create_input(value: object) -> str | list[dict[str, Any]] | None:
     value : object
         A string; a `pathlib.Path` or bytes (PNG, JPEG, WebP and GIF become `input_image`, the rest
         `input_file`); a PIL image or matplotlib figure (`input_image`); a DataFrame (its table as
-        CSV text); a dict, which is passed on; or a list of these. What is no complete item of its
-        own becomes part of one user message. None gives no input at all.
+        CSV text); a dict, an item of the wire, which is passed on (these objects may stand in its
+        `content` or `output`, too); or a list of these. What is no complete item of its own becomes
+        part of one user message. None gives no input at all.
 
     Returns
     -------
@@ -80,7 +88,7 @@ def create_input(value: object) -> str | list[dict[str, Any]] | None:
             if parts:
                 items.append(_message(parts))
                 parts = []
-            item = dict(element)
+            item = _item(element, path)
             check_value(item, path=path)
             items.append(item)
         else:
@@ -115,6 +123,142 @@ def user_items(value: object) -> list[dict[str, Any]]:
     return given
 
 
+def answer_fields(stub: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn what a person gave for a stub into what `steer_nb.wire.fill_stub` takes.
+
+    Parameters
+    ----------
+    stub : mapping
+        The stub that is filled.
+    fields : mapping
+        Its result fields. Notebook objects stand where the wire has a place for them: in the
+        `output` of a function or custom tool (see `answer_output`), as the screenshot of a computer
+        call, and a table wherever text is wanted. The bytes of a process are its `stdout` and
+        `stderr`. All else is passed on.
+
+    Returns
+    -------
+    dict
+        The fields, of JSON values wherever an object was recognised.
+
+    Raises
+    ------
+    InvalidInput
+        If an object is empty, too large for the service, or cannot be turned.
+
+    Examples
+    --------
+    >>> stub = {"type": "computer_call_output", "call_id": "call_1"}
+    >>> answer_fields(stub, {"output": b"GIF89a"})["output"]
+    {'type': 'computer_screenshot', 'image_url': 'data:image/gif;base64,R0lGODlh'}
+    """
+    kind = kind_of(stub)
+    turned = dict(fields)
+    for name, value in fields.items():
+        field = kind.field(name)
+        turn = None if field is None else _TURNS.get(field.kind)
+        if turn is not None:
+            turned[name] = turn(value, name)
+    return turned
+
+
+def answer_output(value: object, path: str = "output") -> Any:
+    """Turn a result into a tool's `output`, as `create_input` would turn it into what is said.
+
+    Parameters
+    ----------
+    value : object
+        A table becomes its text; pictures, files and bytes become content parts, and so does a list
+        in which one of them stands beside text. Any other value is passed on.
+
+    Returns
+    -------
+    object
+        Text, a list of content parts, or `value` itself.
+
+    Raises
+    ------
+    InvalidInput
+        If an object is empty, too large for the service, or cannot be turned.
+
+    Examples
+    --------
+    >>> answer_output({"sat": "18 °C"})
+    {'sat': '18 °C'}
+    >>> answer_output(["A dot:", b"GIF89a"])[1]
+    {'type': 'input_image', 'image_url': 'data:image/gif;base64,R0lGODlh', 'detail': 'auto'}
+    """
+    if isinstance(value, list | tuple):
+        turned = [_object(element, f"{path}[{at}]") for at, element in enumerate(value)]
+        if not any(turned):
+            return value
+        return [
+            found if found is not None else _part(element, f"{path}[{at}]")
+            for at, (element, found) in enumerate(zip(value, turned, strict=True))
+        ]
+    part = _object(value, path)
+    if part is None:
+        return value
+    return part["text"] if part["type"] == "input_text" else [part]
+
+
+def _as_text(value: object, path: str) -> object:
+    part = _object(value, path)
+    return part["text"] if part is not None and part["type"] == "input_text" else value
+
+
+def _as_screenshot(value: object, path: str) -> object:
+    part = _object(value, path)
+    if part is None:
+        return value
+    if part["type"] != "input_image":
+        rule = "a screenshot is a picture: PNG, JPEG, WebP or GIF"
+        msg = f"{path} is a {type(value).__name__} that holds no picture: {rule}."
+        raise InvalidInput(msg, field=path, value=value, rule=rule)
+    return {"type": "computer_screenshot", "image_url": part["image_url"]}
+
+
+def _as_streams(value: object, path: str) -> object:  # noqa: ARG001 - like the others
+    """What a process wrote, as text: `subprocess` gives bytes."""
+    if not isinstance(value, list | tuple):
+        return value
+    return [
+        {
+            name: bytes(text).decode("utf-8", "replace")
+            if isinstance(text, bytes | bytearray)
+            else text
+            for name, text in output.items()
+        }
+        if isinstance(output, Mapping)
+        else output
+        for output in value
+    ]
+
+
+_TURNS: dict[str, Callable[[object, str], Any]] = {
+    "content": answer_output,
+    "json_text": _as_text,
+    "text": _as_text,
+    "screenshot": _as_screenshot,
+    "shell_output": _as_streams,
+}
+
+
+def _item(element: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """An item of the wire, with the objects in it turned."""
+    item = dict(element)
+    content = item.get("content")
+    if isinstance(content, list | tuple):
+        item["content"] = [
+            part if isinstance(part, Mapping) else _part(part, f"{path}.content[{at}]")
+            for at, part in enumerate(content)
+        ]
+    field = kind_of(item).field("output") if "output" in item else None
+    if field is not None and field.kind in _TURNS:
+        item["output"] = _TURNS[field.kind](item["output"], f"{path}.output")
+    return item
+
+
 def _message(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": parts}
 
@@ -135,34 +279,67 @@ def _part(value: Any, path: str) -> dict[str, Any]:
         part = dict(value)
         check_value(part, path=path)
         return part
+    found = _object(value, path)
+    if found is None:
+        msg = f"{path} is a {type(value).__name__}, which cannot be sent; give {_TAKES}."
+        raise InvalidInput(msg, field=path, value=value, rule=_TAKES)
+    return found
+
+
+def _object(value: Any, path: str) -> dict[str, Any] | None:
+    """The content part that a notebook object is; None for what is none."""
     if isinstance(value, Path):
         return _path(value, path)
     if isinstance(value, bytes | bytearray | memoryview):
         return _bytes(bytes(value), path)
     roots = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
     if "PIL" in roots and hasattr(value, "save"):
-        picture = value if value.mode in _PNG_MODES else value.convert("RGB")
-        buffer = io.BytesIO()
-        picture.save(buffer, format="PNG")
-        return _image(buffer.getvalue(), "image/png", path)
-    if "matplotlib" in roots and not hasattr(value, "savefig"):
-        value = getattr(value, "figure", value)  # axes stand for the figure they are in
+        return _drawn(value, path, "PNG", lambda: _png(value))
+    if "matplotlib" in roots:  # axes, and a part of a figure, stand for the figure they are in
+        while not hasattr(value, "savefig") and getattr(value, "figure", value) is not value:
+            value = value.figure
     if hasattr(value, "savefig"):
-        buffer = io.BytesIO()
-        value.savefig(buffer, format="png")
-        return _image(buffer.getvalue(), "image/png", path)
+        return _drawn(value, path, "PNG", lambda: _saved(value))
     if "pandas" in roots and hasattr(value, "to_csv"):
         numbered = type(value.index).__name__ == "RangeIndex"
-        return {"type": "input_text", "text": _table(value.to_csv(index=not numbered), path)}
+        return _table(value, path, lambda: value.to_csv(index=not numbered))
     if "polars" in roots and hasattr(value, "write_csv"):
-        return {"type": "input_text", "text": _table(value.write_csv(), path)}
-    msg = f"{path} is a {type(value).__name__}, which cannot be sent; give {_TAKES}."
-    raise InvalidInput(msg, field=path, value=value, rule=_TAKES)
+        return _table(value, path, lambda: value.write_csv())
+    return None
 
 
-def _table(text: str, path: str) -> str:
+def _made(value: object, path: str, what: str, make: Callable[[], T]) -> T:
+    """What another library makes of its own object; what it raises is said as ours."""
+    try:
+        return make()
+    except Exception as error:
+        rule = f"it cannot be turned into {what}"
+        msg = f"{path} is a {type(value).__name__}, and {rule}: {type(error).__name__}: {error}"
+        raise InvalidInput(msg, field=path, value=value, rule=rule) from error
+
+
+def _drawn(value: object, path: str, what: str, make: Callable[[], bytes]) -> dict[str, Any]:
+    return _image(_made(value, path, f"a {what}", make), "image/png", path)
+
+
+def _png(picture: Any) -> bytes:
+    if picture.mode not in _PNG_MODES:
+        picture = picture.convert(_NEAREST.get(picture.mode, "RGB"))
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def _saved(figure: Any) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def _table(value: object, path: str, make: Callable[[], str]) -> dict[str, Any]:
+    text = _made(value, path, "CSV", make)
     _fits(len(text), TEXT_LIMIT, path, "table", "Send fewer rows, or a summary.")
-    return text
+    return {"type": "input_text", "text": _text(text, path)}
 
 
 def _path(file: Path, path: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from steer_nb.client.answers import askable
 from steer_nb.client.checking import check
 from steer_nb.client.handles import Response, Steer, response_key
 from steer_nb.client.injects import Inject
-from steer_nb.client.inputs import create_input, steer_input, user_items
+from steer_nb.client.inputs import answer_fields, create_input, steer_input, user_items
 from steer_nb.client.opening import close
 from steer_nb.client.recovering import offer_of, recover
 from steer_nb.client.required import RequiredInput, snapshot
@@ -236,7 +236,9 @@ class Lane:
             Where the value comes from, for the record.
         **fields
             The wire's own names: `output`, `tools`, `status`, `approve`, `reason`,
-            `acknowledged_safety_checks` …
+            `acknowledged_safety_checks` … An `output` may be what `create` takes, too: a DataFrame
+            (as CSV), a figure, a picture, a `pathlib.Path`, bytes, or a list of these with text;
+            see `steer_nb.client.inputs.answer_fields`.
 
         Raises
         ------
@@ -246,7 +248,9 @@ class Lane:
             If the disk refuses it: then it was not taken.
         """
         answers = self._session.core.answers
-        self._session.act(lambda: answers.fill(self._settings, key, by, fields))
+        stub = self._session.read(lambda _: answers.find(self._settings, key)[1].stub)
+        given = answer_fields(stub, fields)  # here: a figure belongs to the thread that drew it
+        self._session.act(lambda: answers.fill(self._settings, key, by, given))
         return self._required(key)
 
     def clear(self, key: str) -> RequiredInput:

@@ -8,6 +8,7 @@ from steer_nb.client.settings import HIDDEN, check_beta, redacted
 from steer_nb.errors import InvalidInput, InvalidLane
 from steer_nb.wire import MAX_STREAM_IDS, encode, response_create
 from steer_nb.wire.credentials import hidden_fields
+from steer_nb.wire.totals import check_payload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,13 +92,16 @@ class Outlet:
 
         Raises
         ------
+        InvalidInput
+            If it is too large as a whole: then nothing was sent, nor recorded.
         TraceError
             If the disk refuses it: then nothing was sent.
         """
+        text = encode(request)
+        check_payload(text)
         self._count += 1
         key = f"{kind}-{self._count}"
         recorder = self._core.recorder
-        text = encode(request)
         hidden = redacted(request)
         shown = text if hidden == request else encode(hidden)
         try:

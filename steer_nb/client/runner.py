@@ -16,6 +16,7 @@ from steer_nb.client.tools import said
 from steer_nb.errors import InvalidInput, SteerError, ToolFailed, TraceError
 from steer_nb.ledger import rules
 from steer_nb.wire import fill_stub
+from steer_nb.wire.jsonio import json_text
 
 if TYPE_CHECKING:
     from steer_nb.client.core import Core
@@ -188,14 +189,16 @@ class ToolRunner:
         self, lane: LaneSettings, parent: str, key: str, tool: Tool, arguments: Any, by: By
     ) -> None:
         began = time.monotonic()
-        output, error = "", None
+        output: str | list[dict[str, Any]] = ""
+        error = None
         try:
             output = tool.run(arguments if isinstance(arguments, str) else "{}")
         except ToolFailed as failure:
             error = str(failure)
         except BaseException as failure:  # noqa: BLE001 - sys.exit() in a tool must not lose a call
             error = f"{tool.name} raised {said(failure)}"
-        output, error = _whole(output), None if error is None else _whole(error)
+        output = _whole(output) if isinstance(output, str) else output
+        error = None if error is None else _whole(error)
         duration = time.monotonic() - began
         io_thread.post(self._finish, lane, parent, key, output, error, duration, by)
 
@@ -204,7 +207,7 @@ class ToolRunner:
         lane: LaneSettings,
         parent: str,
         key: str,
-        output: str,
+        output: str | list[dict[str, Any]],
         error: str | None,
         duration: float,
         by: By,
@@ -213,8 +216,8 @@ class ToolRunner:
         response = core.ledger.responses[parent]
         stub = response.required[key]
         try:
-            text = output if error is None else f"Error: {error}"
-            item = fill_stub(stub.stub, stub.call, output=text)
+            given = output if error is None else f"Error: {error}"
+            item = fill_stub(stub.stub, stub.call, output=given)
         except InvalidInput as refused:  # such as a result that is too long
             error = str(refused)
             item = fill_stub(stub.stub, stub.call, output=f"Error: {error}")
@@ -224,7 +227,7 @@ class ToolRunner:
             parent=parent,
             key=key,
             ok=error is None,
-            output=output,
+            output=output if isinstance(output, str) else json_text(output),
             error=error,
             duration_s=duration,
         )

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import msgspec
 
+from steer_nb.client.inputs import answer_output
 from steer_nb.errors import InvalidInput, ToolFailed
 from steer_nb.wire import check_value
+from steer_nb.wire.content import PART_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,8 +119,8 @@ class Tool:
         """Call the function itself, as Python code does."""
         return self.function(*args, **kwargs)
 
-    def run(self, arguments: str) -> str:
-        """Run the function for one call of the model and give its result as the wire's text.
+    def run(self, arguments: str) -> str | list[dict[str, Any]]:
+        """Run the function for one call of the model and give its result as the wire's `output`.
 
         An async function runs on an event loop of its own, so this works on any thread that runs
         none.
@@ -130,8 +132,9 @@ class Tool:
 
         Returns
         -------
-        str
-            What the function returned: a string as it is, everything else as JSON.
+        str or list of dict
+            What the function returned: a string as it is, a DataFrame as CSV, pictures, files and
+            bytes as content parts (see `steer_nb.client.inputs.answer_output`), all else as JSON.
 
         Raises
         ------
@@ -147,7 +150,12 @@ class Tool:
         except Exception as error:
             msg = f"{self.name} raised {said(error)}"
             raise ToolFailed(msg) from error
-        return self._text(result)
+        try:
+            result = answer_output(result, "result")
+        except InvalidInput as error:
+            msg = f"{self.name} returned what cannot be sent: {error}"
+            raise ToolFailed(msg) from error
+        return result if _are_parts(result) else self._text(result)
 
     def _decode(self, arguments: str) -> inspect.BoundArguments:
         try:
@@ -265,6 +273,12 @@ def split_tools(
             raise InvalidInput(msg, field=path, value=element, rule="function, Tool or dict")
         definitions.append(definition)
     return definitions, functions
+
+
+def _are_parts(result: object) -> bool:
+    return isinstance(result, list) and any(
+        isinstance(part, dict) and part.get("type") in PART_TYPES for part in result
+    )
 
 
 async def _await(awaitable: Any) -> Any:

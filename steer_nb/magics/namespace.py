@@ -22,8 +22,18 @@ def find_values(names: Iterable[str], namespaces: Iterable[Mapping[str, Any]]) -
     Mistake
         A name is not defined.
     """
-    spaces = list(namespaces)
-    return [_content(_find(name, spaces, "--vars"), name) for name in names]
+    from steer_nb.client.inputs import answer_output
+
+    spaces, values = list(namespaces), list[Any]()
+    for name in names:
+        value = _find(name, spaces, "--vars")
+        if isinstance(value, list | tuple):
+            turned = answer_output(value, name)
+            if turned is not value:  # pictures, tables and files, not plain data
+                values += turned
+                continue
+        values.append(_content(value, name))
+    return values
 
 
 def _content(value: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Sizes that the service allows (1.3 and chapter 6). Characters, not bytes."""
+"""Sizes that the service allows (1.3 and chapter 6). Characters, where nothing else is said."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Final
 __all__ = [
     "CALL_ID_LIMIT",
     "CONNECTION_SECONDS",
+    "FILES_LIMIT",
     "FILE_DATA_LIMIT",
     "IMAGE_URL_LIMIT",
+    "MAX_IMAGES",
     "MAX_IN_FLIGHT",
     "MAX_STREAM_IDS",
     "MULTI_AGENT_BETA",
     "NAMESPACE_LIMIT",
     "NAME_LIMIT",
+    "REQUEST_LIMIT",
     "STREAM_ID_LIMIT",
     "TEXT_LIMIT",
 ]
@@ -24,6 +27,12 @@ IMAGE_URL_LIMIT: Final = 20_971_520
 """URL of an image in a content part, data URLs included."""
 FILE_DATA_LIMIT: Final = 73_400_320
 """Data of a file in a content part."""
+FILES_LIMIT: Final = 50 * 1024 * 1024
+"""Bytes of all files that one request holds, together (guide "File inputs": 50 MB)."""
+MAX_IMAGES: Final = 1500
+"""Images in one request (guide "Images and vision")."""
+REQUEST_LIMIT: Final = 512 * 1024 * 1024
+"""Bytes of a whole request (guide "Images and vision": 512 MB total payload)."""
 CALL_ID_LIMIT: Final = 64
 NAME_LIMIT: Final = 128
 NAMESPACE_LIMIT: Final = 64

@@ -11,6 +11,7 @@ from steer_nb.wire.content import check_parts
 from steer_nb.wire.jsonio import joined, plain, shown
 from steer_nb.wire.lanes import check_stream_id
 from steer_nb.wire.stubs import is_answer, stub_key
+from steer_nb.wire.totals import check_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +110,8 @@ def response_create(*, stream_id: str | None = None, **fields: Any) -> dict[str,
     ------
     InvalidInput
         An unknown field (the nearest known one is named); `stream` or `background`, with the
-        reason; a value that is no JSON or of the wrong type, with its path.
+        reason; a value that is no JSON or of the wrong type, with its path; more images, or more
+        content of files, than a request takes.
     InvalidLane
         The lane's name would be refused.
 
@@ -140,6 +142,7 @@ def response_create(*, stream_id: str | None = None, **fields: Any) -> dict[str,
         checks.refuse("previous_response_id", request["previous_response_id"], rule)
     if several_agents(request):
         _check_beta(request)
+    check_totals(request.get("input"))
     return request
 
 
@@ -296,6 +299,7 @@ def response_inject(response_id: str, input: list[Any]) -> dict[str, Any]:  # no
         if key in seen:
             checks.refuse(f"input[{at}]", key, "a call is answered once")
         seen.add(key)
+    check_totals(given)
     return {
         "type": "response.inject",
         "response_id": plain(response_id, "response_id"),
@@ -352,7 +356,9 @@ def _check_steer_input(given: object) -> Any:
         checks.refuse("input", given, "it must be text or a list of user messages")
     if not given:
         checks.refuse("input", given, _NOT_EMPTY)
-    return [_check_message(message, f"input[{at}]") for at, message in enumerate(given)]
+    messages = [_check_message(message, f"input[{at}]") for at, message in enumerate(given)]
+    check_totals(messages)
+    return messages
 
 
 def _check_message(message: object, path: str) -> dict[str, Any]:
