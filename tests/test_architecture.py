@@ -17,6 +17,8 @@ TOP = {"cli", "demo", "__main__", "__init__", "_version", "nested", "testing"}
 LATE = {
     ("trace", "ledger"),
     ("trace", "frames"),
+    ("trace", "widgets"),
+    ("ledger", "widgets"),
     ("client", "simulator"),
     ("client", "widgets"),
 }

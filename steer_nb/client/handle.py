@@ -107,6 +107,11 @@ class Handle:
         core = self._session.core
         self._session.act(lambda: drop(core, self._key))
 
+    def _repr_html_(self) -> str:
+        from steer_nb.widgets import html_for
+
+        return html_for(self)
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented

@@ -9,6 +9,7 @@ from steer_nb.client.advice import refused
 from steer_nb.client.handle import Handle
 from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.errors import NotConnected
+from steer_nb.wire.naming import short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,10 +190,12 @@ class Response(Handle, kind="create"):
             request, response = self._states(ledger)
             owner = response or request
             assert owner is not None
-            status = response.status if response is not None else self._request_word(request)
-            text = "" if response is None else f": {_head(response.text)}"
-            name = self._key if response is None else response.id
-            return f"<Response {name} on {owner.lane.name}, {_words(status)}{text}>"
+            name, said = self._key, self._request_word(request) if response is None else ""
+            if response is not None:
+                name, said = short_id(response.id), _state_of(response)
+            elif owner.error_code is not None:
+                said = f"{said} ({owner.error_code})"
+            return f"<Response {name} on {owner.lane.name}, {said}>"
 
         return self._session.read(look)
 
@@ -278,7 +281,8 @@ class Steer(Handle, kind="steer"):
     def __repr__(self) -> str:
         def look(s: SteerState) -> str:
             code = f" ({s.failure_code})" if s.failure_code else ""
-            return f"<Steer {s.steer_id or s.key}, {s.state}{code}: {_head(input_text(s.input))}>"
+            name = short_id(s.steer_id or s.key)
+            return f"<Steer {name}, {s.state}{code}: {input_head(s.input)}>"
 
         return self._of(look)
 
@@ -302,10 +306,36 @@ def input_text(value: Any) -> str:
     return "\n".join(texts)
 
 
+def input_head(value: Any) -> str:
+    """How what was said begins, and how many pictures and files go with it."""
+    text, counts = input_text(value), []
+    for kind, word in (("input_image", "image"), ("input_file", "file")):
+        number = sum(
+            isinstance(part, dict) and part.get("type") == kind
+            for item in (value if isinstance(value, list) else [])
+            for part in (item.get("content") if isinstance(item.get("content"), list) else [])
+        )
+        if number:
+            counts.append(f"{number} {word}{'' if number == 1 else 's'}")
+    return " and ".join([*([head(text)] if text or not counts else []), *counts])
+
+
+def _state_of(response: ResponseState) -> str:
+    """A response's status, why it has it, what it asks for, and how its text begins."""
+    reason = response.incomplete_reason or response.error_code
+    said = _words(response.status) + (f" ({reason})" if reason else "")
+    names = [stub.name or stub.type for stub in response.waiting_for]
+    if names:
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        said += f", asks for {', '.join(names[:3])}{more}"
+    return f"{said}: {head(response.text)}" if response.text or not names else said
+
+
 def _words(status: str) -> str:
     return status.replace("_", " ")
 
 
-def _head(text: str) -> str:
-    line = " ".join(text.split())
+def head(text: str) -> str:
+    """How a text begins, in quotes and on one line."""
+    line = " ".join(text[: 4 * _HEAD].split())
     return repr(line if len(line) <= _HEAD else line[:_HEAD] + "...")

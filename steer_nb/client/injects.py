@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.handle import Handle
 from steer_nb.client.handles import Response, response_key
+from steer_nb.wire.naming import short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +84,7 @@ class Inject(Handle, kind="inject"):
             code = f" ({inject.error_code})" if inject.error_code else ""
             number = len(inject.answers)
             answers = "1 answer" if number == 1 else f"{number} answers"
-            return (
-                f"<Inject {inject.key} of {answers} into {inject.parent_id}, {inject.state}{code}>"
-            )
+            into = short_id(inject.parent_id)
+            return f"<Inject {inject.key} of {answers} into {into}, {inject.state}{code}>"
 
         return self._of(look)

@@ -18,6 +18,7 @@ from steer_nb.client.settings import redacted
 from steer_nb.client.settling import going_on, in_flight, settled_word
 from steer_nb.client.starting import soon
 from steer_nb.ledger import rules
+from steer_nb.wire.naming import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -530,7 +531,15 @@ class Lane:
     def __repr__(self) -> str:
         model = self.settings.get("model")
         count = len(self.responses)
+        asked = [needed.name or needed.type for needed in self.required_input]
+        wants = f" for {', '.join(asked[:3])}{' …' if len(asked) > 3 else ''}" if asked else ""
         return (
-            f"<{self._going_on()}; model {model}, {count} response{'' if count == 1 else 's'}"
+            f"<{shortened(self._going_on())}{wants}; model {model}, "
+            f"{count} response{'' if count == 1 else 's'}"
             f"{', closed' if not self._settings.open else ''}>"
         )
+
+    def _repr_html_(self) -> str:
+        from steer_nb.widgets import html_for
+
+        return html_for(self)

@@ -6,10 +6,14 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.wire.naming import short_id
+
 if TYPE_CHECKING:
     from steer_nb.ledger import RequiredInputState, ToolRun
 
 __all__ = ["RequiredInput", "snapshot"]
+
+_HEAD = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +83,36 @@ class RequiredInput:
     def __repr__(self) -> str:
         what = self.name or self.server_label
         tool = "" if self.tool is None else f", tool {_run_word(self.tool)}"
+        asked = f" {_clipped(self.arguments)}" if self.arguments not in ("", "{}") else ""
+        answer = "" if self.item is None else f" with {_answer_words(self.item)}"
         return (
-            f"<RequiredInput {self.key}: {self.type}{f' for {what}' if what else ''}"
-            f"{f' of {self.agent_name}' if self.agent_name else ''}, "
-            f"{self.state}{', optional' if self.optional else ''}"
+            f"<RequiredInput {short_id(self.key)}: {self.type}{f' for {what}' if what else ''}"
+            f"{asked}{f' of {self.agent_name}' if self.agent_name else ''}, "
+            f"{self.state}{answer}{', optional' if self.optional else ''}"
             f"{', half typed' if self.draft is not None else ''}{tool}>"
         )
+
+    def _repr_html_(self) -> str:
+        from steer_nb.widgets import html_for
+
+        return html_for(self)
+
+
+def _answer_words(item: dict[str, Any]) -> str:
+    """What a filled stub says, in a few words."""
+    if "approve" in item:
+        return "approved" if item["approve"] is True else "denied"
+    output = item.get("output", item.get("status"))
+    if isinstance(output, str):
+        return _clipped(output)
+    if isinstance(output, list):
+        return f"{len(output)} part{'' if len(output) == 1 else 's'}"
+    return "a screenshot" if "computer" in str(item.get("type")) else "an answer"
+
+
+def _clipped(text: str) -> str:
+    line = " ".join(text[: 4 * _HEAD].split())
+    return repr(line if len(line) <= _HEAD else line[:_HEAD] + "...")
 
 
 def snapshot(state: RequiredInputState, lane: str) -> RequiredInput:

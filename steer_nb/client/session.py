@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
+_SHOWN = 8
+"""How many lanes its repr names."""
+
 
 class Session:
     """One connection and its lanes; `steer_nb.connect` makes it.
@@ -430,4 +433,12 @@ class Session:
         if self.reconnecting:
             state = "connecting again"
         where = f"the simulator ({self._scenario})" if self._scenario else self.url
-        return f"<Session {self.name}: {state}, {where}, lanes: {', '.join(self.lanes) or 'none'}>"
+        names = list(self.lanes)
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        lanes = ", ".join(names[:_SHOWN]) + more
+        return f"<Session {self.name}: {state}, {where}, lanes: {lanes or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        from steer_nb.widgets import html_for
+
+        return html_for(self)

@@ -15,6 +15,7 @@ from steer_nb.ledger.checking import base_of, cut_off_words
 from steer_nb.ledger.context import rebuild
 from steer_nb.ledger.required import active_continuation
 from steer_nb.ledger.rules import standing
+from steer_nb.wire.naming import shortened
 
 if TYPE_CHECKING:
     from steer_nb.ledger.context import Context
@@ -43,7 +44,7 @@ class Choice:
     base: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Offer:
     """What is true of a detached lane, and how it can go on.
 
@@ -64,6 +65,19 @@ class Offer:
     def choice(self, word: str) -> Choice | None:
         """The choice of that word, if it is offered."""
         return next((choice for choice in self.choices if choice.word == word), None)
+
+    def __repr__(self) -> str:
+        width = max((len(choice.word) for choice in self.choices), default=0)
+        lines = [f"Lane {self.lane}: {' '.join(self.truth)}"]
+        lines += [
+            f'  recover("{c.word}"){" " * (width - len(c.word))}  {c.says}' for c in self.choices
+        ]
+        return shortened("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        from steer_nb.widgets import html_for
+
+        return html_for(self)
 
 
 def offer(ledger: Ledger, lane: LaneState) -> Offer | None:

@@ -140,10 +140,17 @@ class Trace:
         return Trace, (self.header, self.entries[:]), state  # what is folded is folded anew
 
     def __repr__(self) -> str:
-        counts = {"in": 0, "out": 0, "note": 0}
+        counts, last = {"in": 0, "out": 0, "note": 0}, 0.0
         for entry in self:
             counts[entry.kind] += 1
-        return (
-            f"<Trace {self.trace_id[:8]}: {counts['in']} events, {counts['out']} requests, "
-            f"{counts['note']} notes>"
-        )
+            last = entry.t or last
+        words = {"in": "event", "out": "request", "note": "note"}
+        said = [f"{n} {words[kind]}{'' if n == 1 else 's'}" for kind, n in counts.items()]
+        said += [f"{last:.1f} s"] if last else []
+        where = "" if self.file is None else f" from {self.file}"
+        return f"<Trace {self.trace_id[:8]}{where}: {', '.join(said)}>"
+
+    def _repr_html_(self) -> str:
+        from steer_nb.widgets import html_for
+
+        return html_for(self)

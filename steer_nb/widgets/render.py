@@ -90,10 +90,10 @@ def card(name: str, chip: Chip, meta: str, *parts: str, busy: float | None = Non
 
 
 def head_html(name: str, chip: Chip, meta: str) -> str:
-    """Lay out a head line."""
+    """Lay out a head line; it reads as one without a style sheet, too."""
     return (
-        f'<div class="snb-head"><span class="snb-name" dir="auto">{esc_strict(clip(name, 256))}'
-        f'</span>{chip_html(chip)}<span class="snb-meta">{esc(meta)}</span></div>'
+        f'<div class="snb-head"><b class="snb-name" dir="auto">{esc_strict(clip(name, 256))}</b> '
+        f'{chip_html(chip)} <span class="snb-meta">{esc(meta)}</span></div>'
     )
 
 

@@ -7,6 +7,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from steer_nb.wire.naming import short_id, shortened
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -36,7 +38,6 @@ NONE: Final = "\u2013"
 """Stands where there is nothing to show."""
 
 _MAX_PARAGRAPHS = 300
-_LONG_ID = re.compile(r"\b[a-z]{1,8}_[A-Za-z0-9]{17,}\b")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -235,33 +236,6 @@ def size(number: int) -> str:
     if number < 1024 * 1024:
         return f"{number / 1024:.0f} K"
     return f"{number / 1024 / 1024:.1f} M"
-
-
-def short_id(identifier: str, keep: int = 16) -> str:
-    """Long ids as head and tail, so that two of them can still be told apart.
-
-    Examples
-    --------
-    >>> short_id("resp_7c0123456789abcdef41")
-    'resp_7c…41'
-    """
-    if len(identifier) <= keep:
-        return identifier
-    head, mark, rest = identifier.partition("_")
-    if mark and len(head) <= 8 and len(rest) > 6:
-        return f"{head}_{rest[:2]}…{rest[-2:]}"
-    return f"{identifier[: keep - 3]}…{identifier[-2:]}"
-
-
-def shortened(text: str) -> str:
-    """A sentence with its long ids shortened.
-
-    Examples
-    --------
-    >>> shortened("resp_7c0123456789abcdef41 ended: completed.")
-    'resp_7c…41 ended: completed.'
-    """
-    return _LONG_ID.sub(lambda found: short_id(found[0]), text)
 
 
 def first_text(values: Iterable[object]) -> str:

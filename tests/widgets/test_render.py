@@ -33,7 +33,7 @@ def told(html: str) -> str:
 def test_the_mock_lane_reads_like_the_mock() -> None:
     lines = told(card(mock_planner())).strip().split("\n")
     assert lines == [
-        "planner● writinggpt-6-astra · 412 tokens · 7.2 s",
+        "planner ● writing gpt-6-astra · 412 tokens · 7.2 s",
         "You: Plan a two-day trip to Lisbon.",
         "Thought for 1.4 s",
         "**Planning the days**",
