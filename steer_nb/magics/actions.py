@@ -10,7 +10,7 @@ from steer_nb.magics.helping import topic
 from steer_nb.magics.namespace import find_tools, find_values
 from steer_nb.magics.parsing import Parsed, refuse
 from steer_nb.magics.reader import did_you_mean
-from steer_nb.magics.showing import Facts, say
+from steer_nb.magics.showing import Status, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -196,31 +196,8 @@ def _lanes(_parsed: Parsed, _: Spaces) -> BoardView:
     return BoardView(_session())
 
 
-def _status(_parsed: Parsed, _: Spaces) -> Facts:
-    status = _session().status()
-    said = {"to_decide": ", ".join(_how(what) for what in status["to_decide"])}
-    if status["left_s"] is not None:
-        said["left_s"] = _countdown(status["left_s"], status["age_s"], status["rotate_s"])
-    return Facts(status, said)
-
-
-def _countdown(left: float, age: float, rotate: float | None) -> str:
-    """How long the connection lasts, and when it is replaced by a new one."""
-    shown = f"{max(left, 0):,.0f} s left".replace(",", "\u202f")
-    if rotate is None:
-        return shown
-    if age >= rotate:
-        return f"{shown}, rotated as soon as every lane is idle"
-    rest = f"{left + age - rotate:,.0f}".replace(",", "\u202f")
-    return f"{shown}, rotated when idle below {rest} s"
-
-
-def _how(what: str) -> str:
-    """What is to be decided, with what to type for it."""
-    lane = what.removeprefix("lane ")
-    if lane != what:
-        return f"{what} (%steer resume {lane})"
-    return f"{what} (%steer again {what}, or drop)"
+def _status(_parsed: Parsed, _: Spaces) -> Status:
+    return Status(_session().status())
 
 
 def _show(parsed: Parsed, _: Spaces) -> LaneView:

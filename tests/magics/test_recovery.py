@@ -14,6 +14,7 @@ from steer_nb.simulator import Simulator
 from tests.magics.conftest import patient
 from tests.magics.test_completion import words
 from tests.magics.test_magics import line
+from tests.support.github import glued, look
 from tests.widgets.forming import SOON, cut, until
 
 if TYPE_CHECKING:
@@ -198,14 +199,33 @@ class TestStatus:
         status = line(shell, "status")
         assert status["to_decide"] == ["lane trip", key]
         text = repr(status)
-        assert f"lane trip (%steer resume trip), {key} (%steer again {key}, or drop)" in text
-        assert re.search(r"left_s\s+3\u202f\d\d\d s left\n", text), "it is not rotated"
+        first, second = "lane trip (%steer resume trip)\n", f"{key} (%steer again {key}, or drop)"
+        assert re.search(rf"  to decide +{re.escape(first)} +{re.escape(second)}\n", text)
+        assert re.search(r"  lanes +trip lost its connection\n", text)
+        assert re.search(r"  connection +0:\d\d old, 59:\d\d left; it is not replaced", text)
 
-    def test_rotation_is_announced(self, shell: Any, session: Any) -> None:
-        text = repr(line(shell, "status"))
-        assert re.search(r"left_s +3\u202f[56]\d\d s left, rotated when idle below 300 s\n", text)
-        assert re.search(r"reconnecting +-\n", text)
-        assert re.search(r"to_decide +none\n", text)
+    def test_it_says_when_the_connection_is_replaced(self, shell: Any, session: Any) -> None:
+        status = line(shell, "status")
+        replaced = (
+            r"  connection +0:\d\d old, 59:\d\d left; replaced in 54:\d\d, once every lane is"
+        )
+        assert re.search(replaced, repr(status))
+        assert re.search(r"  to decide +nothing\n", repr(status))
+        assert "_s" not in repr(status)
+        status.update(age_s=3400.0, left_s=200.0)
+        assert "56:40 old, 3:20 left; replaced as soon as every lane is idle" in repr(status)
+
+    def test_it_looks_well_everywhere(self, shell: Any, session: Any) -> None:
+        session.lane("trip").create("Plan.").wait(20)
+        status = line(shell, "status")
+        there = look(status._repr_html_())
+        assert there.startswith("Session default · connected to the simulator (patient)\n")
+        assert "lanes | trip is idle |" in there
+        assert "in flight | no responses |" in there
+        assert "1 request, no problems |" in there
+        assert glued(status._repr_html_()) == []
+        status["name"] = "<i>x"
+        assert "<i>" not in status._repr_html_()
 
     def test_attempts(self, shell: Any) -> None:
         slow = steer_nb.Reconnect(attempts=5, first_s=60)
@@ -217,8 +237,9 @@ class TestStatus:
         ):
             simulator.stop()
             until(lambda: session.reconnecting)
-            assert re.search(r"reconnecting +attempt 1 of 5\n", repr(line(shell, "status")))
-            assert re.search(r"left_s +-\n", repr(line(shell, "status")))
+            text = repr(line(shell, "status"))
+            assert text.startswith("Session default: connecting again, attempt 1 of 5\n")
+            assert "left" not in text
 
 
 class TestClosing:
