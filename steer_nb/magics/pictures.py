@@ -41,6 +41,9 @@ def install_pictures(shell: Any) -> Callable[[], None]:
 
 def _keep(_: Any) -> None:
     """At the end of each cell: what executes notebooks saves the pictures as they are then."""
+    forms = sys.modules.get("steer_nb.widgets.forms.pending")
+    if forms is not None:
+        forms.keep_forms()
     views = sys.modules.get("steer_nb.widgets.view")
     if views is not None:
         views.keep_pictures()

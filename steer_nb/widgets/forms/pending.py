@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steer_nb.client import Lane, Session
     from steer_nb.widgets.forms.form import ContinuationForm
 
-__all__ = ["NothingPending", "PendingForms", "pending_forms"]
+__all__ = ["NothingPending", "PendingForms", "keep_forms", "pending_forms"]
 
 
 class NothingPending:
@@ -89,7 +89,7 @@ class PendingForms:
 
         facts = self._facts()
         bundle = {"text/html": forms_html(facts), "text/plain": forms_text(facts)}
-        if all(fact.phase == "committed" for fact in facts):
+        if all(_is_over(fact) for fact in facts):
             return bundle  # nothing is left to do here: what was asked and answered is enough
         return {**view_bundle(self._widget), **bundle}
 
@@ -107,6 +107,11 @@ class PendingForms:
 
     def __repr__(self) -> str:
         return forms_text(self._facts())
+
+
+def _is_over(facts: FormFacts) -> bool:
+    """Whether nothing is left to do in a form, nor to be read from its half typed fields."""
+    return facts.phase == "committed" or (facts.phase == "closed" and not facts.drafts)
 
 
 def _stack(forms: tuple[ContinuationForm, ...]) -> Any:
@@ -132,6 +137,12 @@ def _form(session: Session, lane: Lane, parent_id: str) -> ContinuationForm:
             form = _forms[key] = ContinuationForm(session, lane, parent_id)
             form.when_done.append(lambda _: _forms.pop(key, None))
         return form
+
+
+def keep_forms() -> None:
+    """Bring every form up to date: what is saved of a session that was closed holds no widget."""
+    for form in tuple(_forms.values()):
+        form.refresh()
 
 
 def pending_forms(session: Session, lane_name: str | None = None) -> PendingForms | NothingPending:
