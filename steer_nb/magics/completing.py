@@ -95,7 +95,7 @@ def _inside(command: Command, words: list[Word], fragment: str, offers: Offers) 
             used.add(places.pop(0).key)
     if expected is not None and not fragment.startswith("--"):
         return _value(expected, fragment, given, offers)
-    if fragment.startswith("-"):
+    if fragment.startswith("-") and not (places and places[0].kind == "word"):
         name, equals, value = fragment.partition("=")
         option = command.option(name) if equals else None
         if option is not None:
@@ -119,6 +119,9 @@ def _value(
     separator = _SEPARATORS.get(wanted.kind)
     if separator:
         typed = fragment.rpartition(separator)[2]
+    if wanted.kind == "fault" and fragment[:1] in ("'", '"'):
+        # Inside its quotes: the fault's word, then what it takes.
+        *given, typed = fragment[1:].split(" ")
     words = offers.words(wanted.kind, given)
     # Where a word may be left out, what may stand there instead is shown as well.
     may_skip = isinstance(wanted, Argument) and not wanted.required

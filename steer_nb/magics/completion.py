@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.errors import TraceError
 from steer_nb.magics.actions import open_session, undecided_keys
 from steer_nb.magics.completing import Offer, complete
-from steer_nb.magics.grammar import COMMANDS, Kind
+from steer_nb.magics.grammar import CELL, COMMANDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +20,9 @@ __all__ = ["KernelOffers", "install"]
 _LINE = re.compile(r"\s*(?:[^\W\d][\w.]*\s*=\s*)?%steer\s+(?P<text>.*)", re.DOTALL)
 _CELL = re.compile(r"\s*%%steer\s+(?P<text>.*)", re.DOTALL)
 _HOOKS = ("%steer", "%%steer")
+_SCENARIO_FILES = (".yaml", ".yml", ".py", ".jsonl")
+_QUICK = 8 * 1024 * 1024
+"""Bytes of a trace that is read while somebody waits for a completion."""
 
 
 class KernelOffers:
@@ -35,6 +41,11 @@ class KernelOffers:
         """List what may stand for `kind`; `given` are the words before it."""
         find: dict[str, Callable[[], list[str]]] = {
             "lane": self._lanes,
+            "new_lane": self._lanes,
+            "lanes": lambda: _recorded_lanes(given),
+            "name": _sessions,
+            "url": _urls,
+            "json": _fields,
             "detached": self._detached,
             "undecided": self._undecided,
             "choice": lambda: self._choices(given),
@@ -44,10 +55,10 @@ class KernelOffers:
             "columns": lambda: _columns(given),
             "scenario": _scenarios,
             "option": _options,
-            "fault": _faults,
+            "fault": lambda: _faults(given),
             "tools": lambda: self._names(_is_tool),
             "values": lambda: self._names(_is_value),
-            "word": lambda: list(COMMANDS),
+            "word": _topics,
         }
         return find[kind]() if kind in find else []
 
@@ -73,10 +84,12 @@ class KernelOffers:
         return words if offer is None else [choice.word for choice in offer.choices]
 
     def _models(self) -> list[str]:
+        from steer_nb.client.settings import DEFAULT_MODEL
+
         session = open_session()
         if session is None:
-            return []
-        used = [session.status()["model"]]
+            return [DEFAULT_MODEL]
+        used = [session.status()["model"], DEFAULT_MODEL]
         used += [lane.settings.get("model") for lane in session.lanes.values()]
         return list(dict.fromkeys(model for model in used if model))
 
@@ -111,12 +124,10 @@ def _columns(given: list[str]) -> list[str]:
 
 
 def _scenarios() -> list[str]:
-    from pathlib import Path
-
     from steer_nb.simulator import SCENARIOS
 
     files = (path.name for path in Path().iterdir())
-    return [*SCENARIOS, *sorted(f for f in files if f.endswith((".yaml", ".yml", ".jsonl")))]
+    return [*SCENARIOS, *sorted(f for f in files if f.endswith(_SCENARIO_FILES))]
 
 
 def _options() -> list[str]:
@@ -125,10 +136,65 @@ def _options() -> list[str]:
     return [f"{one.name}={word}" for one in list_options() for word in one.choices or ("",)]
 
 
-def _faults() -> list[str]:
+def _faults(given: list[str]) -> list[str]:
+    """The words of faults; behind one of them, what it takes."""
     from steer_nb.simulator import list_faults
 
-    return [one.name for one in list_faults()]
+    known = {one.name: one for one in list_faults()}
+    fault = known.get(given[0]) if given else None
+    if fault is None:
+        return list(known)
+    used = {word.partition("=")[0] for word in given[1:]}
+    return [
+        f"{field.name}={word}"
+        for field in fault.fields
+        if field.name not in used
+        for word in field.choices or ("",)
+    ]
+
+
+def _fields() -> list[str]:
+    """What `--set` takes: every field of a request that has no option of its own."""
+    from steer_nb.wire import CREATE_FIELDS
+
+    own = {"input", "instructions", "model", "previous_response_id", "tools"}
+    return [f"{name}=" for name in CREATE_FIELDS if name not in own]
+
+
+def _sessions() -> list[str]:
+    client = sys.modules.get("steer_nb.client")
+    return [] if client is None else list(client.sessions())
+
+
+def _urls() -> list[str]:
+    """The service, and where sessions are connected to; none of these holds a credential."""
+    from steer_nb.client.endpoint import OPENAI_URL
+
+    client = sys.modules.get("steer_nb.client")
+    used = [] if client is None else [session.url for session in client.sessions().values()]
+    return list(dict.fromkeys([OPENAI_URL, *used]))
+
+
+def _recorded_lanes(given: list[str]) -> list[str]:
+    """The lanes of the trace that is to be played, if it can be read quickly."""
+    import steer_nb
+    from steer_nb.ledger import DEFAULT_LANE
+
+    for name in given:
+        file = Path(name).expanduser()
+        if file.suffix == ".jsonl" and file.is_file() and file.stat().st_size < _QUICK:
+            try:
+                ledger = steer_nb.load(file).ledger
+            except TraceError:
+                return []
+            return [lane or DEFAULT_LANE for lane in ledger.lanes]
+    return []
+
+
+def _topics() -> list[str]:
+    """What there is help on."""
+    options = {o.name for command in (CELL, *COMMANDS.values()) for o in command.options}
+    return [*COMMANDS, "%%steer", *sorted(options)]
 
 
 def _is_tool(value: Any) -> bool:

@@ -241,9 +241,10 @@ COMMANDS: dict[str, Command] = {
                 ("journal", "no_journal"),
             ),
             "%steer connect --simulate planner",
-            "A scenario is a built-in one, a file (.yaml, .py), or a trace (.jsonl) that is served "
-            "again. steer-nb simulate --options lists what --option takes, --faults what --fault "
-            "takes.",
+            "A scenario is a built-in one (planner, weather, seven, custom, computer, shell, "
+            "patch, tools, approval, failures, agents), a file (.yaml, .py), or a trace (.jsonl) "
+            "that is served again. steer-nb simulate --options lists what --option takes, --faults "
+            "what --fault takes.",
         ),
         Command(
             "open",
@@ -258,6 +259,8 @@ COMMANDS: dict[str, Command] = {
                 Option("--fork", "continue from there on", "origin", "LANE|RESPONSE"),
             ),
             example='%steer open planner --tools get_weather --instructions "Be brief."',
+            note="--set takes every other field of response.create, as JSON: "
+            '--set temperature=0.2, --set reasoning={"effort": "low"}.',
         ),
         Command(
             "send",
@@ -292,6 +295,8 @@ COMMANDS: dict[str, Command] = {
             ),
             (Option("--columns", "column groups", "columns", "G+G"),),
             example="%steer frame events planner --columns EventCore+EventDelta",
+            note="Tables: events, responses, items, tool_calls, steers, required_inputs, lanes, "
+            "connections, usage, problems, traces. Columns come in groups, which Tab lists.",
         ),
         Command(
             "wait",

@@ -29,12 +29,18 @@ def install_pictures(shell: Any) -> Callable[[], None]:
         Takes it away again.
     """
     live = shell.display_formatter.ipython_display_formatter
-    live.for_type_by_name("steer_nb.client.lane", "Lane", _show_lane)
+    chosen: list[tuple[Any, str, Callable[[Any], Any]]] = [
+        (live, "steer_nb.client.lane.Lane", _show_lane),
+    ]
+    for formatter, name, show in chosen:
+        formatter.for_type_by_name(*name.rsplit(".", 1), show)
+
     shell.events.register("post_run_cell", _keep)
 
     def undo() -> None:
         shell.events.unregister("post_run_cell", _keep)
-        live.pop("steer_nb.client.lane.Lane", None)
+        for formatter, name, _ in chosen:
+            formatter.pop(name, None)
 
     return undo
 

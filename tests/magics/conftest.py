@@ -10,7 +10,8 @@ from traitlets.config import Config
 
 import steer_nb
 from steer_nb.client import registry
-from steer_nb.simulator import AwaitSteer, Say, scenario
+from steer_nb.simulator import AwaitSteer, Say, Simulator, scenario
+from tests.widgets.forming import SOON, cut, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,3 +62,23 @@ def session(shell: InteractiveShell) -> Any:
     return steer_nb.connect(
         simulate=steer_nb.Simulator(patient, speed=0), journal=False, quiet=True
     )
+
+
+@pytest.fixture
+def lost(shell: Any, capsys: Any) -> Any:
+    """A lane whose response and steer were cut; the next connection is there."""
+    session = steer_nb.connect(
+        simulate=Simulator(patient, speed=0), journal=False, quiet=True, reconnect=SOON
+    )
+    lane = session.lane("trip")
+    lane.create("Hello.").wait(10)
+    lane.create("Please wait.")
+    until(lambda: lane.state == "running")
+    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    lane.steer("Keep it short")
+    cut(session)
+    return session
+
+
+async def _nowhere(_: str) -> None:
+    """A socket whose other end is gone, and does not say so."""

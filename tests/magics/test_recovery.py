@@ -15,7 +15,7 @@ from tests.magics.conftest import patient
 from tests.magics.test_completion import words
 from tests.magics.test_magics import line
 from tests.support.github import glued, look
-from tests.widgets.forming import SOON, cut, until
+from tests.widgets.forming import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,26 +24,6 @@ if TYPE_CHECKING:
 def get_weather(city: str) -> str:
     """Weather forecast."""
     return f"18 in {city}"
-
-
-@pytest.fixture
-def lost(shell: Any, capsys: Any) -> Any:
-    """A lane whose response and steer were cut; the next connection is there."""
-    session = steer_nb.connect(
-        simulate=Simulator(patient, speed=0), journal=False, quiet=True, reconnect=SOON
-    )
-    lane = session.lane("trip")
-    lane.create("Hello.").wait(10)
-    lane.create("Please wait.")
-    until(lambda: lane.state == "running")
-    session.core._transport.send = _nowhere  # type: ignore[method-assign]
-    lane.steer("Keep it short")
-    cut(session)
-    return session
-
-
-async def _nowhere(_: str) -> None:
-    """A socket whose other end is gone, and does not say so."""
 
 
 @pytest.fixture
