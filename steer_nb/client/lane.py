@@ -249,7 +249,7 @@ class Lane:
             If the disk refuses it: then it was not taken.
         """
         answers = self._session.core.answers
-        stub = self._session.read(lambda _: answers.find(self._settings, key)[1].stub)
+        stub = self._session.act(lambda: answers.open_input(self._settings, key)[1].stub)
         given = answer_fields(stub, fields)  # here: a figure belongs to the thread that drew it
         self._session.act(lambda: answers.fill(self._settings, key, by, given))
         return self._required(key)
