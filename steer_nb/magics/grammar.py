@@ -241,10 +241,9 @@ COMMANDS: dict[str, Command] = {
                 ("journal", "no_journal"),
             ),
             "%steer connect --simulate planner",
-            "A scenario is a built-in one (planner, weather, seven, custom, computer, shell, "
-            "patch, tools, approval, failures, agents), a file (.yaml, .py), or a trace (.jsonl) "
-            "that is served again. steer-nb simulate --options lists what --option takes, --faults "
-            "what --fault takes.",
+            "A scenario is a built-in one, a file (.yaml, .py), or a trace (.jsonl) that is served "
+            "again. steer-nb simulate --options lists what --option takes, --faults what --fault "
+            "takes.",
         ),
         Command(
             "open",
@@ -295,8 +294,7 @@ COMMANDS: dict[str, Command] = {
             ),
             (Option("--columns", "column groups", "columns", "G+G"),),
             example="%steer frame events planner --columns EventCore+EventDelta",
-            note="Tables: events, responses, items, tool_calls, steers, required_inputs, lanes, "
-            "connections, usage, problems, traces. Columns come in groups, which Tab lists.",
+            note="Columns come in groups, which Tab lists.",
         ),
         Command(
             "wait",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import fill
 from typing import NoReturn
 
-from steer_nb.magics.grammar import CELL, COMMANDS, Command
+from steer_nb.magics.grammar import CELL, COMMANDS, Command, Kind
 from steer_nb.magics.parsing import refuse
 from steer_nb.magics.reader import did_you_mean
 
@@ -31,10 +31,30 @@ def describe(command: Command) -> str:
     parts = [command.usage, f"  {command.help}"]
     if rows:
         parts += ["", *(f"  {form:<{width}}{text}" for form, text in rows)]
-    if command.note:
-        parts += ["", fill(command.note, 88, initial_indent="  ", subsequent_indent="  ")]
+    for text in (command.note, *_lists(_kinds(command))):
+        if text:
+            parts += ["", fill(text, 88, initial_indent="  ", subsequent_indent="  ")]
     example = command.example.replace("\n", "\n             ")
     return "\n".join([*parts, "", f"  Example:   {example}", f"  In Python: {command.python}"])
+
+
+def _kinds(command: Command) -> set[Kind]:
+    arguments = {argument.kind for argument in command.arguments}
+    return arguments | {option.kind for option in command.options}
+
+
+def _lists(kinds: set[Kind]) -> list[str]:
+    """What there is of each kind whose words are fixed; loaded when somebody asks for help."""
+    told = []
+    if "scenario" in kinds:
+        from steer_nb.simulator import SCENARIOS
+
+        told.append(f"Scenarios: {', '.join(SCENARIOS)}.")
+    if "frame" in kinds:
+        from steer_nb.frames import TABLES
+
+        told.append(f"Tables: {', '.join(TABLES)}.")
+    return told
 
 
 def topic(word: str | None) -> str:
