@@ -234,7 +234,7 @@ class SayBox:
         try:
             act()
         except SteerError as error:
-            self.field.answer(_one_line(str(error)), bad=True)
+            self.field.answer(_one_line(shortened(str(error))), bad=True)
         except BaseException:
             self.field.answer(
                 "Not done: something went wrong here; see the kernel's log.", bad=True
@@ -289,7 +289,7 @@ class SayBox:
 
 
 def _one_line(message: str) -> str:
-    return plain(clip(shortened(message), 1000))
+    return plain(clip(message, 1000))
 
 
 def last_said(lane: LaneState | None) -> str:
