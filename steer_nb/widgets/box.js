@@ -162,7 +162,7 @@ function render({ model, el }) {
     fork.setAttribute("aria-expanded", String(open));
     (open ? name : fork).focus();
   }
-  fork.addEventListener("click", () => unfold(forking.hidden));
+  fork.addEventListener("click", () => ended || unfold(forking.hidden));
   forking.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
