@@ -24,7 +24,7 @@ LATE = {
 }
 CORE_FORBIDDEN = {
     "asyncio", "threading", "socket", "time", "websockets", "IPython", "ipywidgets", "pandas",
-    "subprocess", "concurrent", "random", "ipykernel",
+    "subprocess", "concurrent", "random", "ipykernel", "anywidget",
 }  # fmt: skip
 # Files are the trace's business, and nobody else's in the core.
 FILES = {"os", "io", "tempfile", "shutil"}

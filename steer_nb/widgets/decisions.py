@@ -71,7 +71,7 @@ class Undecided:
     fresh : bool
         Whether it failed and a person has said nothing on its lane since.
     whole : bool
-        Whether `text`, on one line, is all that was said, and goes back into the text box.
+        Whether `text` is all that was said, and goes back into the text box.
     """
 
     key: str
@@ -105,8 +105,8 @@ class Decisions:
     messages : tuple of Undecided
         Messages with an unknown outcome, oldest first.
     returned : tuple of Undecided
-        Steers that failed, of the newest responses, and what went into a response that came to
-        nothing: their text goes back to the person.
+        Steers that failed, of the newest responses, requests that were refused, and what went into
+        a response that came to nothing: their text goes back to the person.
     ask : bool
         Whether the service can be asked, and may settle some of it.
     """
@@ -191,7 +191,7 @@ def _back(
     box: bool = True,
 ) -> Undecided:
     text = input_text(value)
-    whole = box and text == value and "\n" not in text and "\r" not in text
+    whole = box and text == value and "\r" not in text  # of which a field makes line feeds
     return Undecided(key, what, text, why, verb, failed=True, fresh=fresh, whole=whole)
 
 
@@ -199,7 +199,7 @@ def _reason(code: str | None, message: str | None) -> str:
     return ": ".join(part for part in (code, message) if part) or "the service gave no reason"
 
 
-def _came_to_nothing(lane: LaneState) -> Iterator[Undecided]:
+def _came_to_nothing(lane: LaneState, *, fresh: bool) -> Iterator[Undecided]:
     """What went into the newest responses that failed or were left, unless it was decided."""
     if lane.queue:
         return  # whoever has said something since goes on with that
@@ -213,10 +213,10 @@ def _came_to_nothing(lane: LaneState) -> Iterator[Undecided]:
         request = response.request
         # A continuation is offered by its form: there the answers can still be changed.
         if request is not None and request.decision is None and not request.answers:
-            yield _back(request.key, "request", request.own_input, why, box=not cut)
+            yield _back(request.key, "request", request.own_input, why, fresh=fresh, box=not cut)
         for steer in _taken_up(lane, response):
             if steer.decision is None:
-                yield _back(steer.key, "steer", steer.input, why, box=not cut)
+                yield _back(steer.key, "steer", steer.input, why, fresh=fresh, box=not cut)
 
 
 def _taken_up(lane: LaneState, response: ResponseState) -> list[SteerState]:
@@ -238,7 +238,21 @@ def _returned(lane: LaneState) -> tuple[Undecided, ...]:
         and steer.sent is not None
     ]
     refused = [_failed(steer, fresh=fresh) for steer, fresh in failed[-_MOST:]]
-    return (*refused, *list(_came_to_nothing(lane))[::-1])
+    rejected = list(_rejected(lane, last))[::-1]
+    # Whoever has said something since a response failed goes on with that, refused or not.
+    left = _came_to_nothing(lane, fresh=not any(one.fresh for one in rejected))
+    return (*refused, *list(left)[::-1], *rejected)
+
+
+def _rejected(lane: LaneState, last: int) -> Iterator[Undecided]:
+    """The newest requests, where the service refused them and nothing came of them."""
+    for request in reversed(lane.requests[-_LATEST:]):
+        if request.state != "failed" or request.response_id is not None or request.ended is None:
+            return
+        if request.decision is None and not request.answers:  # its form offers those
+            why = _reason(request.error_code, request.error_message)
+            fresh = request.ended.seq > last
+            yield _back(request.key, "request", request.own_input, why, fresh=fresh)
 
 
 # -- the connection --------------------------------------------------------------------------------

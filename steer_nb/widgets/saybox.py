@@ -1,36 +1,38 @@
-"""The box below a lane: one line of text, a button that says what it will do with it, decisions."""
+"""The box below a lane: a text, a button that says what it will do with it, decisions."""
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-
-import ipywidgets as w
 
 from steer_nb.client.drafts import keep_text
 from steer_nb.errors import LaneBusy, SteerError
+from steer_nb.widgets.box import Box
 from steer_nb.widgets.cells import cells
-from steer_nb.widgets.controls import button, control, line, static, styled, view_bundle
+from steer_nb.widgets.controls import styled, view_bundle
 from steer_nb.widgets.decidebox import DecideBox, handle_of, sent_words
 from steer_nb.widgets.drafting import Keeper
 from steer_nb.widgets.painter import NOTHING, Picture
-from steer_nb.widgets.text import clip, esc, plain
+from steer_nb.widgets.style import NO_MATH, STYLE
+from steer_nb.widgets.text import clip, esc, esc_strict, plain, shortened
 from steer_nb.widgets.ticker import in_background, ticker
+from steer_nb.widgets.words import input_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steer_nb.client import Lane
+    from steer_nb.ledger.state import LaneState
     from steer_nb.widgets.decisions import Decisions, Undecided
 
 __all__ = ["SayBox"]
-
-# A page holds typed text back while the kernel is busy, and a click or the Enter key overtakes it:
-# they are acted upon when the rest of the text is there, or after this long without any.
-_SETTLE_S: Final = 0.2
 
 # A steer's text is put back only into a field that is known to be empty: what is being typed while
 # a cell runs may not have reached the kernel yet.
 _QUIET_S: Final = 0.5
 _LOOK_AGAIN_S: Final = 0.3
+
+_OUR_FAULT: Final = "Not done: something went wrong here; see the kernel's log."
 
 
 class SayBox:
@@ -45,52 +47,58 @@ class SayBox:
     ----------
     lane : Lane
         Where to.
+    stop : callable, optional
+        Stops the picture above it.
     """
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, lane: Lane, stop: Callable[[], object] | None = None) -> None:
         self._lane = lane
+        self._stop = self.close if stop is None else stop
         name = plain(clip(lane.name, 60))
-        self.text = control(
-            w.Text,
-            f"What to say to {name}",
-            wide=True,
-            continuous_update=True,  # or each change of the placeholder would empty the field
-            placeholder=f"Say something to {name} …",
-            value=lane.draft,
-        )
-        self.button = button("Send", f"Send to {name}", css="snb-go")
-        self.status = static(css="snb-status")
+        self.field = Box(name, self._act, value=lane.draft)
         self.decide = DecideBox(lane, self._say)
-        self.widget = styled(
-            [self.decide.widget, line([self.text, self.button]), self.status], css="snb-say"
-        )
+        self.widget = styled([self.decide.widget, self.field], css="snb-say")
         self._pictures: list[Picture] = []
         self._verb = "Send"
         self._decisions: Decisions | None = None
-        self._entered = False
-        self._sending = threading.Lock()
         self._failed: dict[str, Undecided] = {}
         self._tried: set[str] = set()
         self._held: Undecided | None = None
         """What failed and whose text was put back into the field."""
+        self._given: str | None = None
+        """That text, as long as nobody changed it."""
         self._outgoing: str | None = None
         """What is being sent: it is on the disk already."""
-        self._draft = self._shown = self.text.value
+        self._draft = self._shown = self.field.value
         """The lane's draft as it was told last, and as it stood in the field last."""
         self._keeper = Keeper(self._keep)
         self._forget = lane.session.before_close(self._keeper.now)
-        self.button.on_click(self._submit_soon)
-        self.text.on_msg(self._message)
-        self.text.observe(self._typed, names="value")
+        self.field.observe(self._typed, names="value")
         cells.watch()
 
     def show(self) -> Picture:
         """Show it in the running cell, and return where it stands."""
         picture = Picture()
-        # Without a live page nothing is shown: a text box in a saved notebook is of no use.
-        picture.show({**view_bundle(self.widget), **NOTHING})
+        picture.show({**view_bundle(self.widget), **self._without_a_page()})
         self._pictures.append(picture)
         return picture
+
+    def _without_a_page(self) -> dict[str, Any]:
+        """What stands in a saved notebook: a field that nobody hears is of no use there."""
+        stream_id = self._lane.stream_id
+        said = self._lane.session.read(lambda ledger: last_said(ledger.lanes.get(stream_id)))
+        if not said:
+            return NOTHING
+        name, said = clip(self._lane.name, 60), clip(" ".join(said.split()), 300)
+        html = (
+            f'<p class="snb-note" dir="auto">Last said to <bdi>{esc_strict(name)}</bdi> when this '
+            f"was shown: <bdi>“{esc(said)}”</bdi></p>"
+        )
+        text = plain(f"Last said to {name} when this was shown: “{said}”")
+        return {
+            "text/html": f'{STYLE}<div class="steer-nb {NO_MATH}">{html}</div>',
+            "text/plain": text,
+        }
 
     def close(self) -> None:
         """Take it away: there is nobody left to talk to."""
@@ -121,22 +129,19 @@ class SayBox:
         if verb != self._verb:
             self._verb = verb
             self._show_verb()
-            name = plain(clip(self._lane.name, 60))
-            start = "Steer" if verb == "Steer" else "Say something to"
-            self.text.placeholder = f"{start} {name} …"
 
     def _show_verb(self) -> None:
         held = self._held
-        unchanged = held is not None and self.text.value == held.text
+        unchanged = held is not None and self.field.value == held.text
         verb = held.verb if held is not None and unchanged and self._verb == "Send" else self._verb
-        if self.button.description != verb:
-            self.button.description = verb
+        if self.field.verb != verb:
+            self.field.show(verb=verb)
 
     # -- drafts ----------------------------------------------------------------------------------
 
     def _own(self) -> str:
         """What a person typed here: not a failed steer's text that stands there as it was."""
-        text, held = self.text.value, self._held
+        text, held = self.field.value, self._held
         return "" if held is not None and text == held.text else text
 
     def _keep(self) -> int:
@@ -162,7 +167,7 @@ class SayBox:
                 ticker.later(("follow", self), _LOOK_AGAIN_S, self._follow)
             elif own == self._shown and self._outgoing is None:
                 self._shown, self._held = draft, None  # what failed stands beside it now
-                self.text.value = draft
+                self.field.show(value=draft)
                 self.decide.later(self._decide)
 
     # -- steers that failed ----------------------------------------------------------------------
@@ -176,8 +181,9 @@ class SayBox:
             if message.fresh or message.key in self._failed:
                 self._failed[message.key] = message
         self._failed = {key: one for key, one in self._failed.items() if key in undecided}
-        if self._held is not None and self._held.key not in undecided:
-            self._held = None  # decided elsewhere; what stands in the field stays
+        if self._held is not None:
+            # None where it was decided elsewhere; what stands in the field stays.
+            self._held = self._failed.get(self._held.key)
         waits = self._put_back()
         beside = [one for one in self._failed.values() if one != self._held]
         self.decide.show(decisions, tuple(beside))
@@ -188,51 +194,57 @@ class SayBox:
     def _put_back(self) -> bool:
         """Put a failed steer's text into the field; True where it may be possible later."""
         new = [one for one in self._failed.values() if one.whole and one.key not in self._tried]
-        if not new or self._held is not None or self.text.value:
-            self._tried.update(one.key for one in new if self.text.value)
+        held = self._held
+        # What failed earlier makes room, unless a person changed it: it stands beside the field.
+        replaced = self.field.value == self._given and (held is None or not held.fresh)
+        if not new or (self.field.value and not replaced):
+            self._tried.update(one.key for one in new if self.field.value)
             return False
         if not cells.quiet(_QUIET_S):
             return True
-        message = new[0]
+        message = new[-1] if replaced else new[0]
         self._tried.add(message.key)
-        self._held = message
-        self.text.value = message.text
+        self._held, self._given = message, message.text
+        self.field.show(value=message.text)
         self._say(f"Your {message.what} failed, and is back in the box. {message.why}", "snb-bad")
         return False
 
     # -- what a person does ----------------------------------------------------------------------
 
-    def _message(self, _: object, content: Any, __: object) -> None:
-        if isinstance(content, dict) and content.get("event") == "submit":
-            self._submit_soon()
-
-    def _submit_soon(self, _: object = None) -> None:
-        self._entered = True
-        ticker.later(("enter", self), _SETTLE_S, self._settled)
-
     def _typed(self, _: object) -> None:
         self._keeper.touched()
-        if self._entered:
-            self._settled()
-        elif self._held is not None:
-            if not self.text.value:
+        if self.field.value != self._given:
+            self._given = None
+        if self._held is not None:
+            if not self.field.value:
                 self._held = None  # taken out of the field: from now on it stands beside it
             self.decide.later(self._decide)
 
-    def _settled(self) -> None:
-        if self._entered:
-            self._entered = False
-            self._submit()
+    def _act(self, action: str, name: str) -> None:
+        act: Callable[[], None]
+        if action == "say":
+            text = self.field.value
+            act = partial(self._send, text)
+        else:
+            act = partial(self._fork, name) if action == "fork" else self._stop_watching
+        in_background(partial(self._answered, act), action)
 
-    def _submit(self) -> None:
-        text = self.text.value
-        if not text.strip():
-            self._say("Type something first.", "snb-hint")
-        elif self._sending.acquire(blocking=False):
-            self.button.disabled = True
-            in_background(lambda: self._send(text), "say")
+    def _answered(self, act: Callable[[], None]) -> None:
+        """Do something for the box, which waits for it; runs on a thread of its own."""
+        try:
+            act()
+        except SteerError as error:
+            self.field.answer(_one_line(shortened(str(error))), bad=True)
+        except BaseException:
+            self.field.answer(
+                "Not done: something went wrong here; see the kernel's log.", bad=True
+            )
+            raise
 
     def _send(self, text: str) -> None:
+        if not text.strip():
+            self.field.answer("Type something first.")
+            return
         held = self._held
         self._keeper.now()  # until it is on its way it can still be refused, or the kernel die
         self._held, self._outgoing = None, text
@@ -243,22 +255,15 @@ class SayBox:
                 said = sent_words(self._lane.send(text))
                 if held is not None:
                     self._let_go(held)
-        except SteerError as error:
+        except BaseException:
             self._held = held
             self._keeper.touched()  # it stands in the field as before
-            self._say(str(error), "snb-bad")
-        except BaseException:
-            self._say("Not sent: something went wrong here; see the kernel's log.", "snb-bad")
             raise
         else:
-            if self.text.value == text:
-                self.text.value = ""
-            self._say(said, "snb-hint")
+            self.field.answer(said, sent=text)
         finally:
             self._outgoing = None
             ticker.later(("follow", self), 0.0, self._follow)
-            self.button.disabled = False
-            self._sending.release()
             self._show_verb()
 
     def _let_go(self, held: Undecided) -> None:
@@ -268,6 +273,30 @@ class SayBox:
         except LaneBusy:
             self._failed.pop(held.key, None)  # decided elsewhere in the meantime
 
+    def _fork(self, name: str) -> None:
+        if not name.strip():
+            self.field.answer("Give the new lane a name first.", bad=True)
+            return
+        new = self._lane.fork(name.strip()).name
+        self.field.answer(f"Lane {new} goes on from here. %steer show {new} shows it.")
+
+    def _stop_watching(self) -> None:
+        self.field.answer("No longer watched.")
+        self._stop()
+
     def _say(self, message: str, css: str) -> None:
-        html = f'<div class="{css}" role="status" dir="auto">{esc(clip(message, 1000))}</div>'
-        self.status.value = html
+        self.field.show(said=_one_line(message), bad=css == "snb-bad")
+
+
+def _one_line(message: str) -> str:
+    return plain(clip(message, 1000))
+
+
+def last_said(lane: LaneState | None) -> str:
+    """Return the text of the newest request or steer of a lane; empty where it has none."""
+    if lane is None:
+        return ""
+    steers = [steer for response in lane.responses for steer in response.steers]
+    said = [(one.sent.seq, one.input) for one in steers if one.sent is not None]
+    said += [(one.sent.seq, one.own_input) for one in lane.requests]
+    return input_text(max(said, key=lambda one: one[0])[1]) if said else ""

@@ -235,7 +235,7 @@ class LaneView(_View):
         if stage.box is None:
             from steer_nb.widgets.saybox import SayBox
 
-            stage.box = SayBox(self.lane)
+            stage.box = SayBox(self.lane, self.stop)
         stage.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
         stage.below[stage.pictures[-1]] = stage.box.show()
 

@@ -126,6 +126,9 @@ class Kernel:
         assert len(found) == 1, (model, traits, len(found))
         return found[0]
 
+    told = 0
+    """How much the box below a lane has said."""
+
     subshell: str | None = None
     """Where the page's messages go; JupyterLab gives widgets a subshell on ipykernel 7."""
 
@@ -152,8 +155,12 @@ class Kernel:
     def click(self, comm: str) -> None:
         self._comm(comm, {"method": "custom", "content": {"event": "click"}})
 
-    def submit(self, comm: str) -> None:
-        self._comm(comm, {"method": "custom", "content": {"event": "submit"}})
+    def tell(self, comm: str, event: str, text: str, **more: Any) -> None:
+        """Send what the box below a lane sends: ``typed``, or what was pressed."""
+        self.told += 1
+        content = {"event": event, "text": text, "page": "a page", "number": self.told}
+        step = {"step": self.widgets[comm]["step"]}
+        self._comm(comm, {"method": "custom", "content": {**content, **step, **more}})
 
     def type(self, comm: str, value: str) -> None:
         self.widgets[comm]["value"] = value

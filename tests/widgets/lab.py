@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["chromium", "notebook_page", "run_cell", "serve"]
+__all__ = ["chromium", "notebook_page", "run_cell", "serve", "start_cell"]
+
+
+_IDLE = (
+    "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
+)
 
 
 def chromium() -> str | None:
@@ -33,13 +38,19 @@ def _settings(folder: Path, plugin: str, name: str, values: dict[str, Any]) -> N
 
 
 @contextmanager
-def serve(folder: Path, *, dark: bool = False) -> Iterator[str]:
-    """Serve `folder` with JupyterLab; its address."""
+def serve(folder: Path, *, dark: bool = False, subshells: bool = True) -> Iterator[str]:
+    """Serve `folder` with JupyterLab; its address.
+
+    Without subshells a busy kernel hears nothing of its widgets, as before ipykernel 7.
+    """
     settings = folder / ".settings"
     _settings(settings, "notebook-extension", "tracker", {"windowingMode": "none"})
     _settings(settings, "apputils-extension", "notification", {"fetchNews": "false"})
     theme = "JupyterLab Dark" if dark else "JupyterLab Light"
     _settings(settings, "apputils-extension", "themes", {"theme": theme})
+    if not subshells:
+        comms = {"commsOverSubshells": "disabled"}
+        _settings(settings, "apputils-extension", "kernels-settings", comms)
     runtime = folder / ".runtime"
     environment = {
         **os.environ,
@@ -89,11 +100,7 @@ def notebook_page(address: str, folder: Path, cells: list[str]) -> Iterator[Any]
         page = browser.new_page(viewport={"width": 1200, "height": 1400})
         page.goto(f"{address}/lab/tree/lesson.ipynb")
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=40_000)
-        page.wait_for_function(
-            "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status"
-            " == 'idle'",
-            timeout=40_000,
-        )
+        page.wait_for_function(_IDLE, timeout=40_000)
         try:
             yield page
         finally:
@@ -102,10 +109,22 @@ def notebook_page(address: str, folder: Path, cells: list[str]) -> Iterator[Any]
 
 
 def run_cell(page: Any, number: int) -> None:
-    """Run the cell of that number, from 0."""
+    """Run the cell of that number, from 0, to its end."""
+    _choose(page, number)
+    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")
+
+
+def start_cell(page: Any, number: int) -> None:
+    """Begin to run a cell, when no other runs, and see that it runs."""
+    page.wait_for_function(_IDLE)
+    _choose(page, number)
+    page.evaluate("() => { jupyterapp.commands.execute('notebook:run-cell'); }")
+    page.locator(".jp-Notebook .jp-Cell").nth(number).get_by_text("[*]:").wait_for()
+
+
+def _choose(page: Any, number: int) -> None:
     page.evaluate(
         "number => { const notebook = jupyterapp.shell.currentWidget.content;"
         " notebook.deselectAll(); notebook.activeCellIndex = number; }",
         number,
     )
-    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")

@@ -99,7 +99,7 @@ io_thread.call(lambda: transport._connection.transport.abort())
 def test_a_person_decides_after_a_lost_connection(tmp_path: Path) -> None:
     with serve(tmp_path) as address, notebook_page(address, tmp_path, LOSING) as page:
         run_cell(page, 0)
-        field = page.locator(".snb-say input")
+        field = page.locator(".snb-say textarea")
         field.wait_for(timeout=20_000)
         # What is being typed stays, whatever becomes of the lane and its connection meanwhile.
         field.press_sequentially("half a sentence")
@@ -129,7 +129,7 @@ def test_a_person_decides_after_a_lost_connection(tmp_path: Path) -> None:
         card.get_by_text("idle").wait_for(timeout=20_000)
         box.get_by_role("button", name="Send as next turn").click()
         card.get_by_text("I heard: Shorter, please").wait_for()
-        field.press("Enter")
+        field.press("Control+Enter")
         card.get_by_text("I heard: half a sentence").wait_for()
         assert page.evaluate("window.pwned") is None
 
@@ -163,7 +163,7 @@ io_thread.call(lambda: session.core._transport._connection.transport.abort())
 def test_a_person_asks_the_service_what_became_of_it(tmp_path: Path) -> None:
     with serve(tmp_path) as address, notebook_page(address, tmp_path, ASKING) as page:
         run_cell(page, 0)
-        page.locator(".snb-say input").wait_for(timeout=20_000)
+        page.locator(".snb-say textarea").wait_for(timeout=20_000)
         run_cell(page, 1)
         card = page.locator(".snb-card").first
         box = page.locator(".snb-decide-box")
@@ -208,7 +208,7 @@ def test_what_is_half_typed_survives_a_reload_and_a_restart(tmp_path: Path) -> N
             for number in range(4):
                 run_cell(page, number)
             area = page.locator(".snb-form textarea").last
-            field = page.locator(".snb-say input").last
+            field = page.locator(".snb-say textarea").last
             area.wait_for(timeout=30_000)
             page.locator(".snb-form").get_by_role("button", name="JSON").click()
             area.press_sequentially(HALF)
@@ -233,15 +233,15 @@ def test_what_is_half_typed_survives_a_reload_and_a_restart(tmp_path: Path) -> N
             said.wait_for(timeout=30_000)
             page.get_by_text("Half typed, and kept: 1 answer on trip (%steer pending)").wait_for()
             field.wait_for()
-            assert page.locator(".snb-say input").count() == 2, "recovered, and shown again"
-            for box in page.locator(".snb-say input").all():
+            assert page.locator(".snb-say textarea").count() == 2, "recovered, and shown again"
+            for box in page.locator(".snb-say textarea").all():
                 assert box.input_value() == "half a sentence"
             assert area.input_value() == HALF
             assert page.locator(".snb-form").get_by_text("0 of 1 answered").count() == 1
             # Two displays of the box are one.
             field.fill("another sentence")
             page.wait_for_function(
-                "[...document.querySelectorAll('.snb-say input')]"
+                "[...document.querySelectorAll('.snb-say textarea')]"
                 ".every(box => box.value == 'another sentence')"
             )
 
@@ -249,10 +249,10 @@ def test_what_is_half_typed_survives_a_reload_and_a_restart(tmp_path: Path) -> N
 def _watch_and_steer(page: Any) -> None:
     card = page.locator(".snb-card").first
     card.get_by_text("Nothing has been sent on this lane yet.").wait_for()
-    # By keyboard alone: type, Enter.
+    # By keyboard alone: type, Ctrl+Enter.
     box = page.get_by_placeholder("Say something to planner …")
     box.fill(HOSTILE)
-    box.press("Enter")
+    box.press("Control+Enter")
     card.get_by_text("writing").wait_for(timeout=30_000)
     assert card.get_by_role("progressbar").count() == 1
     first = card.inner_text()

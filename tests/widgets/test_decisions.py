@@ -10,7 +10,8 @@ import ipywidgets as w
 import pytest
 
 import steer_nb
-from steer_nb.simulator import AwaitSteer, Fail, RefuseSteers, Say, Simulator, scenario
+from steer_nb.errors import ServerRefused
+from steer_nb.simulator import AwaitSteer, Fail, RefuseSteers, Reject, Say, Simulator, scenario
 from steer_nb.trace import Header, Trace, load
 from steer_nb.widgets import LaneView, html_for, render
 from steer_nb.widgets.decisions import to_decide
@@ -18,6 +19,7 @@ from steer_nb.widgets.saybox import SayBox
 from steer_nb.widgets.text import shortened
 from tests.widgets.forming import SOON, cut, everything, shown, until
 from tests.widgets.story import Story, mock_planner
+from tests.widgets.talking import press, types
 from tests.widgets.test_hostile import HOSTILE, check
 from tests.widgets.test_render import card, told
 
@@ -247,6 +249,9 @@ def patient(turn: Turn) -> Iterator[Step]:
         yield Say("First.")
         yield AwaitSteer(1)
         return
+    if turn.prompt.startswith("refused"):
+        yield Reject("invalid_prompt", "The prompt was flagged.")
+        return
     yield Say(turn.prompt)
     if turn.prompt.startswith("fail"):
         yield Fail("server_error", "Oops.")
@@ -288,7 +293,7 @@ class Shown:
 
     @property
     def status(self) -> str:
-        return str(self.box.status.value)
+        return str(self.box.field.said)
 
 
 def broken_off(session: Session) -> tuple[Lane, Shown]:
@@ -316,7 +321,7 @@ def test_the_box_appears_with_each_choice_and_vanishes(session: Session) -> None
     box.click("Continue")
     until(lambda: lane.recovery is None)
     until(lambda: "Continue from resp_" in box.status)
-    until(lambda: not box.box.button.disabled)
+    until(lambda: not box.box.field.busy)
     until(lambda: list(box.buttons()) == ["Send again", "Drop"])
     assert "Request: " in shown(box.decide)
     assert "its response was cut off" in shown(box.decide)
@@ -368,7 +373,7 @@ def test_what_the_client_refuses_is_said_kindly(session: Session) -> None:
     cut(session)
     box.click("Send again")  # before it is said how the lane goes on
     until(lambda: "Say how it goes on" in box.status or "goes on" in box.status)
-    assert "snb-bad" in box.status
+    assert box.box.field.bad
     until(lambda: not box.buttons()["Send again"].disabled)
 
 
@@ -467,17 +472,17 @@ def refused(session: Session, code: str = "response_already_completed") -> tuple
 def test_a_failed_steers_text_is_back_in_the_empty_box(session: Session) -> None:
     lane, box = refused(session)
     steer = lane.steer("Keep it <short>")
-    until(lambda: box.box.text.value == "Keep it <short>")
+    until(lambda: box.box.field.value == "Keep it <short>")
     assert "Your steer failed, and is back in the box. response_already_completed" in box.status
-    assert box.box.button.description == "Steer"
+    assert box.box.field.verb == "Steer"
     assert not box.buttons(), "it stands in the field, and not beside it"
     go(session)
-    until(lambda: box.box.button.description == "Send as next turn")
-    box.box.button.click()
+    until(lambda: box.box.field.verb == "Send as next turn")
+    press(box.box)
     until(lambda: lane.text == "Keep it <short>")
-    until(lambda: box.box.text.value == "")
+    until(lambda: box.box.field.value == "")
     assert "Sent as the next turn." in box.status
-    until(lambda: box.box.button.description == "Send")
+    until(lambda: box.box.field.verb == "Send")
     decision = session.read(lambda ledger: ledger.steers[steer.key].decision)
     assert decision == "sent_again"
 
@@ -485,36 +490,36 @@ def test_a_failed_steers_text_is_back_in_the_empty_box(session: Session) -> None
 def test_other_failures_are_sent_again(session: Session) -> None:
     lane, box = refused(session, "too_many_pending_steers")
     lane.steer("Keep it short")
-    until(lambda: box.box.text.value)
+    until(lambda: box.box.field.value)
     go(session)
-    until(lambda: box.box.button.description == "Send again")
+    until(lambda: box.box.field.verb == "Send again")
 
 
 def test_what_is_being_typed_is_never_overwritten(session: Session) -> None:
     lane, box = refused(session)
-    box.box.text.value = "half a sen"
+    types(box.box, "half a sen")
     lane.steer("Keep it short")
     until(lambda: "Send as next turn" in box.buttons())
-    assert box.box.text.value == "half a sen"
+    assert box.box.field.value == "half a sen"
     assert "“Keep it short”" in shown(box.decide)
     assert "response_already_completed" in shown(box.decide)
     go(session)
     box.click("Send as next turn")
     until(lambda: lane.text == "Keep it short")
     until(lambda: not box.buttons())
-    assert box.box.text.value == "half a sen"
+    assert box.box.field.value == "half a sen"
 
 
 def test_a_text_that_was_changed_goes_out_changed_and_once(session: Session) -> None:
     lane, box = refused(session)
     steer = lane.steer("Keep it short")
-    until(lambda: box.box.text.value)
+    until(lambda: box.box.field.value)
     go(session)
-    box.box.text.value = "Keep it shorter"
-    assert until(lambda: box.box.button.description == "Send")
-    box.box.button.click()
+    types(box.box, "Keep it shorter")
+    assert until(lambda: box.box.field.verb == "Send")
+    press(box.box)
     until(lambda: lane.text == "Keep it shorter")
-    until(lambda: not box.box.button.disabled and not box.box.text.value)
+    until(lambda: not box.box.field.busy and not box.box.field.value)
     assert not box.buttons()
     assert session.read(lambda ledger: ledger.steers[steer.key].decision) == "dropped"
     assert sent(session).count("Keep it short") == 1
@@ -523,27 +528,27 @@ def test_a_text_that_was_changed_goes_out_changed_and_once(session: Session) -> 
 def test_a_text_that_was_taken_out_stands_beside_and_can_be_dropped(session: Session) -> None:
     lane, box = refused(session)
     lane.steer("Keep it short")
-    until(lambda: box.box.text.value)
-    box.box.text.value = ""
+    until(lambda: box.box.field.value)
+    types(box.box, "")
     box.click("Drop")
     until(lambda: not box.buttons())
-    assert box.box.text.value == ""
+    assert box.box.field.value == ""
 
 
 def test_words_whose_response_failed_are_back_in_the_box(session: Session) -> None:
     lane = session.lane("planner")
     box = Shown(lane)
     request = lane.create("fail once")
-    until(lambda: box.box.text.value == "fail once")
+    until(lambda: box.box.field.value == "fail once")
     assert "Your request failed, and is back in the box. server_error: Oops" in box.status
-    until(lambda: box.box.button.description == "Send again")
-    box.box.button.click()
+    until(lambda: box.box.field.verb == "Send again")
+    press(box.box)
     until(lambda: session.read(lambda ledger: ledger.requests[request.key].decision))
-    until(lambda: box.box.text.value == "fail once" and not box.box.button.disabled)
-    box.box.text.value = "something else"
-    box.box.button.click()
+    until(lambda: box.box.field.value == "fail once" and not box.box.field.busy)
+    types(box.box, "something else")
+    press(box.box)
     until(lambda: lane.text == "something else")
-    until(lambda: not box.box.text.value)
+    until(lambda: not box.box.field.value)
     assert sent(session) == ["fail once", "fail once", "something else"]
 
 
@@ -551,19 +556,65 @@ def test_what_was_said_after_a_failed_response_takes_its_place(session: Session)
     lane = session.lane("planner")
     lane.create("fail once").wait(10)
     box = Shown(lane)
-    until(lambda: box.box.text.value == "fail once")
-    box.box.text.value = ""
+    until(lambda: box.box.field.value == "fail once")
+    types(box.box, "")
     until(lambda: "Send again" in box.buttons())
     lane.create("Hello.").wait(10)
     until(lambda: not box.buttons())
 
 
-@pytest.mark.parametrize("value", ["two\nlines", [{"role": "user", "content": "a message"}]])
+@pytest.mark.parametrize("value", ["a\rb", [{"role": "user", "content": "a message"}]])
 def test_what_the_field_cannot_hold_stands_beside_it(session: Session, value: Any) -> None:
     lane, box = refused(session)
     lane.steer(value)
     until(lambda: "Send as next turn" in box.buttons())
-    assert box.box.text.value == ""
+    assert box.box.field.value == ""
+
+
+def test_all_lines_of_a_failed_steer_are_back_in_the_box(session: Session) -> None:
+    lane, box = refused(session)
+    lane.steer("two\nlines")
+    until(lambda: box.box.field.value == "two\nlines")
+    assert not box.buttons()
+
+
+def test_a_request_that_was_refused_is_back_in_the_box(session: Session) -> None:
+    lane = session.lane("planner")
+    box = Shown(lane)
+    lane.create("refused")
+    until(lambda: box.box.field.value == "refused")
+    assert "Your request failed, and is back in the box. invalid_prompt" in box.status
+    until(lambda: box.box.field.verb == "Send again")
+    press(box.box)
+    until(lambda: sent(session) == ["refused", "refused"])
+    until(lambda: box.box.field.value == "refused" and not box.box.field.busy)
+    types(box.box, "Hello.")
+    press(box.box)
+    until(lambda: lane.text == "Hello.")
+    until(lambda: not box.box.field.value and not box.buttons())
+
+
+def test_what_failed_last_takes_the_place_of_what_failed_before(session: Session) -> None:
+    lane = session.lane("planner")
+    box = Shown(lane)
+    lane.create("fail once")
+    until(lambda: box.box.field.value == "fail once")
+    lane.create("refused")
+    until(lambda: box.box.field.value == "refused")
+    until(lambda: box.box.field.verb == "Send again")
+    # A person's words are left alone.
+    types(box.box, "refused, but chan")
+    lane.create("refused too")
+    until(lambda: any("refused too" in str(one.tooltip) for one in box.buttons().values()))
+    assert box.box.field.value == "refused, but chan"
+    # A box that is shown later offers what nothing followed.
+    other = session.lane("other")
+    other.create("fail once").wait(10)
+    with pytest.raises(ServerRefused):
+        other.create("refused").wait(10)
+    later = Shown(other)
+    until(lambda: later.box.field.value == "refused")
+    assert not later.buttons(), "who said something after a failure goes on with that"
 
 
 def test_a_box_that_is_shown_later_gives_back_only_what_nothing_followed(session: Session) -> None:
@@ -573,12 +624,12 @@ def test_a_box_that_is_shown_later_gives_back_only_what_nothing_followed(session
     go(session)
     assert Shown(lane)
     later = Shown(lane)
-    until(lambda: later.box.text.value == "Keep it short")
+    until(lambda: later.box.field.value == "Keep it short")
     lane.create("Something else.").wait(10)
     assert lane.wait(10) == "idle"
     latest = Shown(lane)
     until(lambda: latest.box._decisions is not None and latest.box._decisions.returned)
-    assert latest.box.text.value == ""
+    assert latest.box.field.value == ""
     assert not latest.buttons()
 
 

@@ -16,6 +16,7 @@ from steer_nb.widgets import drafting
 from steer_nb.widgets.drafting import Keeper
 from steer_nb.widgets.forms import ContinuationForm, pending_forms
 from tests.widgets.forming import PNG, continuations, get_weather, only, section, status, until
+from tests.widgets.talking import press, types
 from tests.widgets.test_decisions import Shown, go, patient, refused, sent
 
 if TYPE_CHECKING:
@@ -425,22 +426,22 @@ def test_half_a_sentence_survives_the_kernel(
     with monkeypatch.context() as patch:
         never_quiet(patch)
         for end in range(1, 11):
-            box.text.value = "half a sen."[:end]
+            types(box, "half a sen."[:end])
         assert notes(box_session) == []
-    box.text.value = "half a sen."
+    types(box, "half a sen.")
     until(lambda: lane.draft)
     assert notes(box_session) == [{"lane": "planner", "text": "half a sen."}]
-    box.text.value = "half a sentence"
+    types(box, "half a sentence")
     with recovered(box_session) as session:  # at once
         assert session["planner"].draft == "half a sentence"
         again = Shown(session["planner"]).box
-        assert again.text.value == "half a sentence"
+        assert again.field.value == "half a sentence"
         time.sleep(0.6)
         assert notes(session) == notes(box_session)
         session["planner"].recover("continue")
-        again.button.click()
+        press(again)
         until(lambda: session["planner"].text == "half a sentence")
-        until(lambda: again.text.value == "")
+        until(lambda: again.field.value == "")
         assert session["planner"].draft == ""
         time.sleep(0.6)
         assert session["planner"].draft == ""
@@ -451,9 +452,9 @@ def test_what_is_sent_at_once_is_no_draft_afterwards(box_session: Session) -> No
     lane = box_session.lane("planner")
     box = Shown(lane).box
     for text in ("Hello.", "Again.", "Once more."):
-        box.text.value = text
-        box.button.click()
-        until(lambda: box.text.value == "" and not box.button.disabled)
+        types(box, text)
+        press(box)
+        until(lambda: box.field.value == "" and not box.field.busy)
         assert lane.wait(10) == "idle"
     time.sleep(0.6)
     assert lane.draft == ""
@@ -467,10 +468,10 @@ def test_what_was_refused_stays_a_draft(box_session: Session) -> None:
     lane = box_session.lane("planner")
     box = Shown(lane).box
     lane.close()
-    box.text.value = "Too late"
-    box.button.click()
-    until(lambda: "closed" in box.status.value)
-    assert box.text.value == "Too late"
+    types(box, "Too late")
+    press(box)
+    until(lambda: "closed" in box.field.said)
+    assert box.field.value == "Too late"
     until(lambda: lane.draft == "Too late")
 
 
@@ -485,34 +486,34 @@ def test_what_is_typed_while_it_is_sent_is_kept(box_session: Session) -> None:
         return handle
 
     lane.send = slow  # type: ignore[method-assign]
-    box.text.value = "First."
-    box.button.click()
+    types(box, "First.")
+    press(box)
     until(lambda: sent(box_session) == ["First."])
     assert lane.draft == "", "it is on its way"
     time.sleep(0.6)
     assert lane.draft == "", "and not written again while it stands in the field"
-    box.text.value = "First. And"
+    types(box, "First. And")
     until(lambda: lane.draft == "First. And")
     go_on.set()
-    until(lambda: not box.button.disabled)
-    assert box.text.value == "First. And"
+    until(lambda: not box.field.busy)
+    assert box.field.value == "First. And"
     assert lane.draft == "First. And"
 
 
 def test_two_boxes_stay_in_step_unless_one_is_being_edited(box_session: Session) -> None:
     lane = box_session.lane("planner")
     first, second = Shown(lane).box, Shown(lane).box
-    first.text.value = "half a sen"
-    until(lambda: second.text.value == "half a sen")
-    second.text.value = "half a sentence"
-    until(lambda: first.text.value == "half a sentence")
-    first.button.click()
-    until(lambda: first.text.value == "" and second.text.value == "")
+    types(first, "half a sen")
+    until(lambda: second.field.value == "half a sen")
+    types(second, "half a sentence")
+    until(lambda: first.field.value == "half a sentence")
+    press(first)
+    until(lambda: first.field.value == "" and second.field.value == "")
     # What one types is not replaced by what the other has.
-    second.text.value = "second"
-    first.text.value = "first"
+    types(second, "second")
+    types(first, "first")
     until(lambda: lane.draft in ("first", "second") and not first._keeper.pending)
-    until(lambda: first.text.value == second.text.value == lane.draft)
+    until(lambda: first.field.value == second.field.value == lane.draft)
 
 
 def test_older_text_never_replaces_newer(
@@ -520,7 +521,7 @@ def test_older_text_never_replaces_newer(
 ) -> None:
     lane = box_session.lane("planner")
     box = Shown(lane).box
-    box.text.value = "old"
+    types(box, "old")
     until(lambda: lane.draft == "old" and not box._keeper.pending)
     reading, go_on, real = threading.Event(), threading.Event(), type(lane).draft
 
@@ -534,14 +535,14 @@ def test_older_text_never_replaces_newer(
     follow = threading.Thread(target=box._follow)
     follow.start()
     assert reading.wait(5)
-    box.text.value = "new"
+    types(box, "new")
     keep = threading.Thread(target=box._keeper.now)
     keep.start()
     keep.join(0.3)
     go_on.set()
     follow.join(5)
     keep.join(5)
-    assert box.text.value == "new"
+    assert box.field.value == "new"
     assert lane.draft == "new"
 
 
@@ -551,19 +552,19 @@ def test_older_text_never_replaces_newer(
 def test_a_failed_steer_in_the_field_is_no_draft(box_session: Session) -> None:
     lane, box = refused(box_session)
     lane.steer("Keep it short")
-    until(lambda: box.box.text.value == "Keep it short")
+    until(lambda: box.box.field.value == "Keep it short")
     time.sleep(0.6)
     assert lane.draft == "", "the steer itself is in the trace"
     go(box_session)
     with recovered(box_session) as session:
         again = Shown(session["planner"])
-        until(lambda: again.box.text.value == "Keep it short")
+        until(lambda: again.box.field.value == "Keep it short")
         assert not {"Send again", "Send as next turn"} & set(again.buttons()), "once is enough"
 
 
 def test_what_was_typed_comes_before_a_failed_steer_after_a_recovery(box_session: Session) -> None:
     lane, box = refused(box_session)
-    box.box.text.value = "half a sen"
+    types(box.box, "half a sen")
     until(lambda: lane.draft)
     lane.steer("Keep it short")
     until(lambda: "Send as next turn" in box.buttons())
@@ -571,27 +572,27 @@ def test_what_was_typed_comes_before_a_failed_steer_after_a_recovery(box_session
     with recovered(box_session) as session:
         again = Shown(session["planner"])
         until(lambda: "Send as next turn" in again.buttons())
-        assert again.box.text.value == "half a sen"
+        assert again.box.field.value == "half a sen"
         session["planner"].recover("continue")
         again.click("Send as next turn")
         until(lambda: session["planner"].text == "Keep it short")
         until(lambda: "Send as next turn" not in again.buttons())
-        assert again.box.text.value == "half a sen"
+        assert again.box.field.value == "half a sen"
         assert session["planner"].draft == "half a sen"
 
 
 def test_a_failed_steer_that_is_being_changed_is_a_draft(box_session: Session) -> None:
     lane, box = refused(box_session)
     lane.steer("Keep it short")
-    until(lambda: box.box.text.value == "Keep it short")
-    box.box.text.value = "Keep it shorter, pl"
+    until(lambda: box.box.field.value == "Keep it short")
+    types(box.box, "Keep it shorter, pl")
     until(lambda: lane.draft == "Keep it shorter, pl")
     go(box_session)
     with recovered(box_session) as session:
         again = Shown(session["planner"])
-        assert again.box.text.value == "Keep it shorter, pl"
+        assert again.box.field.value == "Keep it shorter, pl"
         until(lambda: "Send as next turn" in again.buttons())
-        assert again.box.text.value == "Keep it shorter, pl"
+        assert again.box.field.value == "Keep it shorter, pl"
 
 
 def test_a_draft_of_another_display_sets_a_failed_steer_aside(box_session: Session) -> None:
@@ -599,9 +600,9 @@ def test_a_draft_of_another_display_sets_a_failed_steer_aside(box_session: Sessi
     other = Shown(lane)
     lane.steer("Keep it short")
     for one in (box, other):
-        until(lambda one=one: one.box.text.value == "Keep it short")
-    other.box.text.value = "Something else"
-    until(lambda: box.box.text.value == "Something else")
+        until(lambda one=one: one.box.field.value == "Keep it short")
+    types(other.box, "Something else")
+    until(lambda: box.box.field.value == "Something else")
     until(lambda: "Send as next turn" in box.buttons())
     assert "Keep it short" in str(box.buttons()["Send as next turn"].tooltip)
 

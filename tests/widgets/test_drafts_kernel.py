@@ -41,13 +41,13 @@ def begun(kernels: list[Kernel], simulator: Simulator) -> Kernel:
     kernel.run("%load_ext steer_nb")
     kernel.run(f"%steer connect {simulator.base_url}")
     kernel.run("%steer open trip")
-    text = kernel.widget("TextModel")
+    text = kernel.widget("AnyModel")
     kernel.run("%%steer trip --wait\nWhat about Lisbon?")
     kernel.run("%steer pending")
     mode, area = kernel.widget("ToggleButtonsModel"), kernel.widget("TextareaModel")
     kernel._comm(mode, {"method": "update", "state": {"index": 1}, "buffer_paths": []})
     kernel.type(area, '{"sat": "dr')
-    kernel.type(text, "half a sen")
+    kernel.tell(text, "typed", "half a sen")
     kernel.value("1")  # what was typed has reached it
     return kernel
 
@@ -65,7 +65,7 @@ def check(kernels: list[Kernel], simulator: Simulator) -> None:
     cell = kernel.run("%steer recover")
     said = "".join(m["content"]["text"] for m in kernel.of(cell, "stream"))
     assert "1 answer on trip (%steer pending), a text for trip (%steer show trip)" in said
-    text = kernel.widget("TextModel")  # the lane is shown: its connection was lost
+    text = kernel.widget("AnyModel")  # the lane is shown: its connection was lost
     assert kernel.widgets[text]["value"] == "half a sen"
     cell = kernel.run("%steer pending")
     (shown,) = kernel.of(cell, "display_data")
@@ -74,17 +74,17 @@ def check(kernels: list[Kernel], simulator: Simulator) -> None:
     assert kernel.widgets[area]["value"] == '{"sat": "dr'
     assert kernel.widgets[kernel.widget("ToggleButtonsModel")]["index"] == 1
     kernel.run("%steer show trip")
-    assert kernel.widget("TextModel") == text, "it is the same box"
+    assert kernel.widget("AnyModel") == text, "it is the same box"
     kernel.run("%steer resume trip")
     send = kernel.widget("ButtonModel", description="Send continuation")
     assert kernel.widgets[send]["disabled"]
     kernel.type(area, '{"sat": "dry"}')
     kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
     kernel.click(send)
-    kernel.run("%steer wait trip --timeout 20")
     until(lambda: len(simulator_continuations(simulator)) == 1)
+    kernel.run("%steer wait trip --timeout 20")
     assert kernel.widgets[text]["value"] == "half a sen"
-    kernel.submit(text)
+    kernel.tell(text, "say", "half a sen")
     kernel.until(lambda _: kernel.widgets[text]["value"] == "")
     kernel.run("%steer wait trip --timeout 20")
     (state,) = ledger().lanes.values()

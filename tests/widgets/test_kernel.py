@@ -203,17 +203,15 @@ def test_the_box_sends_and_steers(kernel: Kernel) -> None:
     cell = kernel.run("LaneView(session, lane)")
     box = kernel.of(cell, "display_data")[1]["content"]["data"]
     assert box["text/html"] == ""
-    text = kernel.widget("TextModel")
-    button = kernel.widget("ButtonModel", description="Send")
-    kernel.type(text, "Plan a trip.")
-    kernel.click(button)
-    kernel.click(button)
-    kernel.until(lambda _: kernel.widgets[button]["description"] == "Steer")
-    kernel.until(lambda _: kernel.widgets[text]["value"] == "")
-    # Enter: the key's own message comes before the text that it was pressed after.
-    kernel.submit(text)
-    kernel.type(text, "Keep it under 300 euros {x} $y")
-    kernel.until(lambda _: any("Sent as a steer." in str(s) for s in kernel.widgets.values()))
+    field = kernel.widget("AnyModel")
+    assert kernel.widgets[field]["verb"] == "Send"
+    kernel.tell(field, "typed", "Plan a tr")
+    kernel.tell(field, "say", "Plan a trip.")
+    kernel.tell(field, "say", "Plan a trip.", step=0)
+    kernel.until(lambda _: kernel.widgets[field]["verb"] == "Steer")
+    kernel.until(lambda _: kernel.widgets[field]["value"] == "")
+    kernel.tell(field, "say", "Keep it under 300 euros {x} $y")
+    kernel.until(lambda _: kernel.widgets[field]["said"] == "Sent as a steer.")
     account = kernel.value("session.simulator.account")
     assert [e["input"] for e in account if e["kind"] == "steer"] == [
         "Keep it under 300 euros {x} $y"
@@ -231,11 +229,11 @@ def test_what_the_box_cannot_send_it_says_and_keeps(kernel: Kernel) -> None:
     kernel.widgets.clear()
     kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
     kernel.run("LaneView(session, lane)")
-    text, button = kernel.widget("TextModel"), kernel.widget("ButtonModel", description="Send")
-    kernel.type(text, "and Porto?")
-    kernel.click(button)
-    kernel.until(lambda _: any("waits for 1 answer" in str(s) for s in kernel.widgets.values()))
-    assert kernel.widgets[text]["value"] != ""
+    field = kernel.widget("AnyModel")
+    kernel.tell(field, "say", "and Porto?")
+    kernel.until(lambda _: "waits for 1 answer" in kernel.widgets[field]["said"])
+    assert kernel.widgets[field]["value"] == "and Porto?"
+    assert kernel.widgets[field]["bad"] is True
 
 
 def test_one_continuation_however_often_it_is_clicked(kernel: Kernel) -> None:
@@ -371,16 +369,16 @@ def test_what_is_to_decide_is_decided_by_clicks(kernel: Kernel) -> None:
 def test_a_failed_steer_is_back_in_the_box_when_its_cell_has_ended(kernel: Kernel) -> None:
     kernel.widgets.clear()
     kernel.run("start(kept); LaneView(session, lane)")
-    text, button = kernel.widget("TextModel"), kernel.widget("ButtonModel", description="Send")
+    field = kernel.widget("AnyModel")
     kernel.run(
         "lane.create('refuse it')\nwhile lane.state != 'running': time.sleep(0.01)\n"
         "steer = lane.steer('Shorter')\nsteer.wait(10); time.sleep(0.5)"
     )
-    assert kernel.widgets[text]["value"] == "", "while a cell runs nobody knows what is typed"
-    kernel.until(lambda _: kernel.widgets[text]["value"] == "Shorter")
-    kernel.until(lambda _: kernel.widgets[button]["description"] == "Send as next turn")
-    kernel.click(button)
-    kernel.until(lambda _: kernel.widgets[text]["value"] == "")
+    assert kernel.widgets[field]["value"] == "", "while a cell runs nobody knows what is typed"
+    kernel.until(lambda _: kernel.widgets[field]["value"] == "Shorter")
+    kernel.until(lambda _: kernel.widgets[field]["verb"] == "Send as next turn")
+    kernel.tell(field, "say", "Shorter")
+    kernel.until(lambda _: kernel.widgets[field]["value"] == "")
     assert kernel.value("[lane.wait(10), lane.text]") == ["idle", "Shorter"]
 
 
