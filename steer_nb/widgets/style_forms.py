@@ -48,6 +48,25 @@ border-color:var(--snb-steer);color:var(--snb-on)}
 .steer-nb .widget-button:disabled,.steer-nb .widget-toggle-button:disabled{opacity:.5}
 .steer-nb .widget-button:focus-visible,.steer-nb .widget-toggle-button:focus-visible{
 outline:2px solid var(--snb-steer);outline-offset:1px}
+.steer-nb pre.snb-call,.steer-nb pre.snb-call>*{font:12.5px/1.5 var(--snb-mono)}
+.steer-nb pre.snb-call{white-space:pre-wrap}
+.steer-nb .snb-call .snb-run{color:var(--snb-run)}
+.steer-nb pre.snb-diff{background:var(--snb-bg)}
+.steer-nb .snb-diff ins{color:var(--snb-run)}.steer-nb .snb-diff del{color:var(--snb-fail)}
+.steer-nb.steer-nb .snb-args{border-collapse:collapse;border:1px solid var(--snb-line);margin:4px 0;
+width:100%;table-layout:auto;font:12.5px/1.5 var(--snb-mono);color:var(--snb-ink)}
+.steer-nb.steer-nb .snb-args thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;
+overflow:hidden}
+.steer-nb.steer-nb .snb-args tbody tr{background:var(--snb-bg2);border:0}
+.steer-nb.steer-nb .snb-args tbody tr+tr{border-top:1px solid var(--snb-line)}
+.steer-nb.steer-nb .snb-args tbody>tr>*{text-align:left;vertical-align:top;padding:3px 8px;border:0;
+max-width:none;overflow-wrap:anywhere;white-space:normal}
+.steer-nb.steer-nb .snb-args tbody th{font-weight:400;color:var(--snb-soft);width:1%;
+min-width:8ch;white-space:nowrap}
+.steer-nb.steer-nb .snb-args td pre{font:inherit;color:inherit;background:none;margin:0;padding:0;
+border:0;white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow-y:auto}
+.steer-nb details.snb-fold{margin:2px 0 4px;font-size:12px}
+.steer-nb .snb-fold>summary{color:var(--snb-soft)}
 .steer-nb .snb-shot{max-height:160px;max-width:100%;border:1px solid var(--snb-line);
 border-radius:6px;margin-top:6px}
 """
