@@ -129,5 +129,5 @@ def test_the_record_says_what_was_asked_and_answered_once(seven: tuple[Session, 
     assert "<img" in html
     assert "▲" not in html, "what was acknowledged warns no more"
     assert html.count('role="heading"') == 7
-    for said in ("    $ ls trips/", "    → on time", "      stdout\n      lisbon.md", "→ approved"):
+    for said in ("    → on time", "→ $ ls trips/", "      stdout\n      lisbon.md", "→ approved"):
         assert said in text

@@ -54,7 +54,7 @@ def _word(facts: FormFacts, asked: RequiredInput) -> str:
 
 def _stub(facts: FormFacts, asked: RequiredInput) -> str:
     call = asked.call or asked.stub
-    body = call_body(_without_checks(asked), table=True) if asked.call else ""
+    body = call_body(_asked(asked), table=True) if asked.call else ""
     answer = "" if asked.item is None else answer_box(asked.item, asked.call, pictures=True)
     # Where the whole form was sent, its last line says so.
     told = facts.phase in ("sending", "committed") and asked.state in ("sent", "confirmed")
@@ -65,12 +65,16 @@ def _stub(facts: FormFacts, asked: RequiredInput) -> str:
     )
 
 
-def _without_checks(asked: RequiredInput) -> Mapping[str, Any]:
-    """The call; safety checks that are acknowledged stand at the answer, and warn no more."""
+def _asked(asked: RequiredInput) -> Mapping[str, Any]:
+    """The call, without what stands at its answer: commands, and checks that warn no more."""
     call = asked.call or {}
     if asked.item is None:
         return call
-    return {name: value for name, value in call.items() if name != "pending_safety_checks"}
+    kept = {name: value for name, value in call.items() if name != "pending_safety_checks"}
+    action = kept.get("action")
+    if kept.get("type") == "shell_call" and isinstance(action, dict):
+        kept["action"] = {name: value for name, value in action.items() if name != "commands"}
+    return kept
 
 
 def forms_text(forms: Sequence[FormFacts]) -> str:
@@ -91,7 +95,7 @@ def _text(facts: FormFacts, asked: RequiredInput) -> list[str]:
     word = plain(_word(facts, asked))
     lines = [f"  {what} ({plain(call_hint(call, asked.key))}): {word}"]
     if asked.call is not None:
-        entries = describe_call(dict(_without_checks(asked)))
+        entries = describe_call(dict(_asked(asked)))
         lines += [_indented(f"{label} {text}" if label else text) for label, text in entries]
     lines += [_indented(text) for text in ran_text(asked.tool)]
     if asked.item is not None:
