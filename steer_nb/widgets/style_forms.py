@@ -16,7 +16,7 @@ overflow:hidden;margin:2px 0}
 font-size:14px;height:auto;overflow-wrap:anywhere;color:var(--snb-ink)}
 .steer-nb .snb-row{gap:8px;align-items:center;margin-top:6px;overflow:visible}
 .steer-nb .snb-row>*{margin:0}
-.steer-nb .snb-options{margin-top:4px;font-size:12px}
+.steer-nb .snb-options{margin-top:6px;font-size:12px}
 .steer-nb .snb-outcome{gap:4px;overflow:visible}.steer-nb .snb-outcome>*{margin:0}
 .steer-nb .snb-status{min-height:0}
 .steer-nb .snb-form>.snb-status,.steer-nb.snb-form>.snb-status,.steer-nb.snb-form>.snb-message{
