@@ -17,7 +17,7 @@ from weakref import WeakSet
 import ipywidgets as w
 import msgspec
 
-from steer_nb.client.inputs import create_input
+from steer_nb.client.inputs import answer_output
 from steer_nb.errors import InvalidInput
 from steer_nb.widgets.controls import control
 from steer_nb.widgets.ticker import ticker
@@ -54,14 +54,9 @@ def as_output(value: object) -> Any:
     >>> as_output(b"%PDF-1.7")[0]["filename"]
     'data.pdf'
     """
-    if isinstance(value, str):
-        return value
-    if _is_object(value):
-        (message,) = _items(value)
-        parts: list[dict[str, Any]] = message["content"]
-        if all(part["type"] == "input_text" for part in parts):
-            return "\n".join(part["text"] for part in parts)
-        return parts
+    made = answer_output(value)
+    if isinstance(value, str) or made is not value:
+        return made
     try:
         plain = msgspec.to_builtins(value, enc_hook=_simple, str_keys=True)
     except (TypeError, ValueError, NotImplementedError, RecursionError) as error:
@@ -81,19 +76,13 @@ def as_picture(value: object) -> str:
     """
     if isinstance(value, str) and value.startswith("data:image/"):
         return value
-    parts = _items(value)[0].get("content", ()) if _is_object(value) else ()
-    for part in parts:
-        if isinstance(part, dict) and part.get("type") == "input_image":
+    parts = answer_output(value) if _is_object(value) else ()
+    for part in parts if isinstance(parts, list) else ():
+        if part["type"] == "input_image":
             return str(part["image_url"])
     rule = "a picture: a figure, a PIL image, a path or the bytes of one"
     msg = f"a {type(value).__name__} is no picture; pick {rule}."
     raise InvalidInput(msg, field="output.image_url", value=value, rule=rule)
-
-
-def _items(value: object) -> list[dict[str, Any]]:
-    made = create_input([value])
-    assert isinstance(made, list)  # a list was given
-    return made
 
 
 def _simple(value: Any) -> object:
