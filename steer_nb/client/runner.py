@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from steer_nb.client.io import io_thread
+from steer_nb.client.run_log import own_traceback, printed
 from steer_nb.client.sending import Overrides
 from steer_nb.client.tools import said
 from steer_nb.errors import InvalidInput, SteerError, ToolFailed, TraceError
@@ -27,6 +29,17 @@ if TYPE_CHECKING:
 __all__ = ["ToolRunner"]
 
 By = Literal["code", "policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """How one run ended, as a file can hold it."""
+
+    output: str | list[dict[str, Any]]
+    error: str | None
+    printed: str
+    traceback: str | None
+    duration_s: float
 
 
 class ToolRunner:
@@ -190,32 +203,32 @@ class ToolRunner:
     ) -> None:
         began = time.monotonic()
         output: str | list[dict[str, Any]] = ""
-        error = None
-        try:
-            output = tool.run(arguments if isinstance(arguments, str) else "{}")
-        except ToolFailed as failure:
-            error = str(failure)
-        except BaseException as failure:  # noqa: BLE001 - sys.exit() in a tool must not lose a call
-            error = f"{tool.name} raised {said(failure)}"
-        output = _whole(output) if isinstance(output, str) else output
-        error = None if error is None else _whole(error)
-        duration = time.monotonic() - began
-        io_thread.post(self._finish, lane, parent, key, output, error, duration, by)
+        error: str | None = None
+        raised: BaseException | None = None
+        with printed() as kept:
+            try:
+                output = tool.run(arguments if isinstance(arguments, str) else "{}")
+            except ToolFailed as failure:
+                error, raised = str(failure), failure.__cause__
+            except BaseException as failure:  # noqa: BLE001 - sys.exit() in a tool must not lose a call
+                error, raised = f"{tool.name} raised {said(failure)}", failure
+        traceback = own_traceback(raised)
+        outcome = _Outcome(
+            output=_whole(output) if isinstance(output, str) else output,
+            error=None if error is None else _whole(error),
+            printed=_whole(kept.text),
+            traceback=None if traceback is None else _whole(traceback),
+            duration_s=time.monotonic() - began,
+        )
+        io_thread.post(self._finish, lane, parent, key, outcome, by)
 
-    def _finish(
-        self,
-        lane: LaneSettings,
-        parent: str,
-        key: str,
-        output: str | list[dict[str, Any]],
-        error: str | None,
-        duration: float,
-        by: By,
-    ) -> None:
+    def _finish(self, lane: LaneSettings, parent: str, key: str, outcome: _Outcome, by: By) -> None:
         core = self._core
         response = core.ledger.responses[parent]
         stub = response.required[key]
+        output, error = outcome.output, outcome.error
         try:
+            # What was printed, and where it failed, is for the person: the model gets the result.
             given = output if error is None else f"Error: {error}"
             item = fill_stub(stub.stub, stub.call, output=given)
         except InvalidInput as refused:  # such as a result that is too long
@@ -229,7 +242,9 @@ class ToolRunner:
             ok=error is None,
             output=output if isinstance(output, str) else json_text(output),
             error=error,
-            duration_s=duration,
+            printed=outcome.printed,
+            traceback=outcome.traceback,
+            duration_s=outcome.duration_s,
         )
         self.running.discard((parent, key))
         try:

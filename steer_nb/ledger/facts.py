@@ -353,7 +353,11 @@ class ToolStarted(Fact, frozen=True, gc=False):
 
 
 class ToolFinished(Fact, frozen=True, gc=False):
-    """That function returned, or raised."""
+    """That function returned, or raised.
+
+    `printed` is what it wrote to stdout and stderr, and `traceback` where in the person's code it
+    raised: for the person alone, never sent.
+    """
 
     parent_id: str
     key: str
@@ -361,6 +365,8 @@ class ToolFinished(Fact, frozen=True, gc=False):
     output: str
     error: str | None
     duration_s: float | None
+    printed: str = ""
+    traceback: str | None = None
 
 
 class Odd(Fact, frozen=True, gc=False):

@@ -96,6 +96,8 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
                     str(data.get("output", "")),
                     _word(data, "error"),
                     duration if isinstance(duration, int | float) else None,
+                    str(data.get("printed", "")),
+                    _word(data, "traceback"),
                 ),
             )
         case "unsent":

@@ -241,6 +241,8 @@ def tool_finished(ledger: Ledger, fact: f.ToolFinished, entry: Entry) -> Respons
         run.output = fact.output
         run.error = fact.error
         run.duration_s = fact.duration_s
+        run.printed = fact.printed
+        run.traceback = fact.traceback
     return parent
 
 

@@ -148,6 +148,8 @@ class ToolRun:
     output: str = ""
     error: str | None = None
     duration_s: float | None = None
+    printed: str = ""
+    traceback: str | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)

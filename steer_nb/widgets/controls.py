@@ -9,13 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import ipywidgets as w
+from traitlets import HasTraits, Unicode
+from traitlets import List as ListOf
 
 from steer_nb.widgets.style import NO_MATH, STYLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["box", "button", "control", "line", "static", "styled", "uploaded", "view_bundle"]
+__all__ = [
+    "Chosen",
+    "Held",
+    "box",
+    "button",
+    "choice",
+    "control",
+    "forget_upload",
+    "line",
+    "show",
+    "static",
+    "styled",
+    "upload",
+    "uploaded",
+    "view_bundle",
+]
 
 W = TypeVar("W", bound=w.DOMWidget)
 
@@ -54,6 +71,55 @@ def button(text: str, name: str, *, css: str = "", **traits: Any) -> w.Button:
     return control(w.Button, name, css=f"snb-button {css}", description=text, **traits)
 
 
+def choice(options: list[Any], name: str, *, css: str = "", **traits: Any) -> w.RadioButtons:
+    """Let a person choose one of a few.
+
+    Radio buttons: of those that ipywidgets has, they alone tell a screen reader which is chosen.
+    """
+    return control(w.RadioButtons, name, css=f"snb-choice {css}", options=options, **traits)
+
+
+class Held(HasTraits):
+    """A value that a form has and no control of the page holds as text, such as a picture."""
+
+    value = Unicode()
+
+
+class Chosen(HasTraits):
+    """Which of a few a person ticked, in their order; what is none of them is left out.
+
+    Each has a box of its own: a list for several is hard to use by keyboard, and in the dark.
+    """
+
+    value: Any = ListOf(Unicode())
+
+    def __init__(self, boxes: dict[str, w.Checkbox]) -> None:
+        super().__init__()
+        self.boxes = boxes
+        self._showing = False
+        for tick in boxes.values():
+            tick.observe(self._ticked, names="value")
+        self.observe(self._show, names="value")
+
+    def _ticked(self, _: object = None) -> None:
+        if not self._showing:
+            self.value = [name for name, tick in self.boxes.items() if tick.value]
+
+    def _show(self, change: Any) -> None:
+        self._showing = True
+        try:
+            for name, tick in self.boxes.items():
+                tick.value = name in change["new"]
+        finally:
+            self._showing = False
+        self._ticked()
+
+
+def show(widget: w.DOMWidget, *, shown: bool) -> None:
+    """Show a control, or take it out of the page and of the order of the keyboard."""
+    widget.layout.display = "" if shown else "none"
+
+
 def static(html: str = "", *, css: str = "", wide: bool = False) -> w.HTML:
     """Show HTML of our own making; everything foreign in it is escaped already."""
     made = w.HTML(value=html, layout=w.Layout(**(WIDE if wide else {"width": "auto"}), margin="0"))
@@ -90,6 +156,21 @@ def view_bundle(widget: w.Widget) -> dict[str, Any]:
             "model_id": widget.model_id,
         }
     }
+
+
+def upload(text: str, name: str, **traits: Any) -> w.FileUpload:
+    """Make a button that takes one file."""
+    css = "snb-button snb-upload"
+    return control(w.FileUpload, name, css=css, multiple=False, description=text, **traits)
+
+
+def forget_upload(taken: w.FileUpload) -> None:
+    """Let go of a file that was read: it is kept elsewhere, and may be given once more."""
+    if isinstance(taken.value, dict):  # version 7 counts by itself
+        taken.value.clear()
+        taken._counter = 0
+    else:
+        taken.value = ()
 
 
 def uploaded(value: Any) -> tuple[str, str, bytes] | None:

@@ -97,7 +97,7 @@ def fill_all(form: ContinuationForm) -> None:
     for row in section(form, "shell_call_output").rows:
         row.stdout.value = "lisbon.md"
     section(form, "apply_patch_call_output").outcome.value = "completed"
-    section(form, "tool_search_output").ticked.value = ("get_weather",)
+    section(form, "tool_search_output").ticked.value = ["get_weather"]
     section(form, "mcp_approval_response").decision.value = True
 
 

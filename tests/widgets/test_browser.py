@@ -210,7 +210,7 @@ def test_what_is_half_typed_survives_a_reload_and_a_restart(tmp_path: Path) -> N
             area = page.locator(".snb-form textarea").last
             field = page.locator(".snb-say textarea").last
             area.wait_for(timeout=30_000)
-            page.locator(".snb-form").get_by_role("button", name="JSON").click()
+            page.locator(".snb-form").get_by_role("radio", name="JSON").click()
             area.press_sequentially(HALF)
             field.press_sequentially("half a sen")
             said = page.locator(".snb-form").last.get_by_text("draft, not complete: output is no")

@@ -86,7 +86,7 @@ def half_typed(form: ContinuationForm) -> None:
     section(form, "shell_call_output").rows[0].outcome.value = 2
     section(form, "apply_patch_call_output").log.value = "hunk 1"
     tools = section(form, "tool_search_output")
-    tools.ticked.value = ("get_weather",)
+    tools.ticked.value = ["get_weather"]
     tools.area.value = '[{"type": "web'
     section(form, "mcp_approval_response").reason.value = "not mine"
 
@@ -96,13 +96,13 @@ def check_half_typed(form: ContinuationForm) -> None:
     assert section(form, "function_call_output").area.value == '{"sat": "dry'
     assert section(form, "custom_tool_call_output").mode.value == "JSON"
     computer = section(form, "computer_call_output")
-    assert computer.url.value == PNG
+    assert (computer.url.value, computer.shot.value) == ("", PNG)
     assert "snb-shot" in computer.preview.value
     assert section(form, "shell_call_output").rows[0].stdout.value == "lisbon.md"
     assert section(form, "shell_call_output").rows[0].outcome.value == 2
     assert section(form, "apply_patch_call_output").log.value == "hunk 1"
     tools = section(form, "tool_search_output")
-    assert tools.ticked.value == ("get_weather",)
+    assert tools.ticked.value == ["get_weather"]
     assert tools.area.value == '[{"type": "web'
     assert section(form, "mcp_approval_response").reason.value == "not mine"
     for part in form.sections.values():
@@ -162,7 +162,8 @@ def test_nothing_is_written_for_each_key_nor_twice(
     part.area.value = '{"sat": "dry"'
     until(lambda: part.kept is not None)
     (note,) = notes(session)
-    assert note["fields"] == {"text": '{"sat": "dry"', "mode": "JSON", "empty": False}
+    typed = {"text": '{"sat": "dry"', "mode": "JSON", "empty": False, "parts": ""}
+    assert note["fields"] == typed
     part.area.value = '{"sat"'
     part.area.value = '{"sat": "dry"'
     until(lambda: not part.dirty)
@@ -347,7 +348,7 @@ def test_a_recording_may_hold_any_value(journalled: Session) -> None:
     assert section(form, "function_call_output").area.value == "? half"
     assert section(form, "function_call_output").mode.value == "text"
     assert section(form, "mcp_approval_response").decision.value is None
-    assert section(form, "tool_search_output").ticked.value == ()
+    assert section(form, "tool_search_output").ticked.value == []
 
 
 # -- credentials -----------------------------------------------------------------------------------
@@ -355,7 +356,7 @@ def test_a_recording_may_hold_any_value(journalled: Session) -> None:
 
 def test_a_key_that_is_being_typed_is_not_kept_and_it_says_so(journalled: Session) -> None:
     part = section(only(journalled), "tool_search_output")
-    part.ticked.value = ("get_weather",)
+    part.ticked.value = ["get_weather"]
     part.area.value = f'[{{"type": "mcp", "authorization": "{KEY}'
     until(lambda: part.kept is not None)
     assert "Not kept until it is complete, as it may hold credentials" in status(part)
@@ -363,14 +364,14 @@ def test_a_key_that_is_being_typed_is_not_kept_and_it_says_so(journalled: Sessio
     assert part.area.value.endswith(KEY), "what is typed stays where it is typed"
     with recovered(journalled) as session:
         part = section(only(session), "tool_search_output")
-        assert part.ticked.value == ("get_weather",)
+        assert part.ticked.value == ["get_weather"]
         assert KEY not in part.area.value
         assert KEY not in session.journal_path.read_text("utf-8")  # type: ignore[union-attr]
 
 
 def test_an_answer_with_credentials_is_given_again_after_a_recovery(journalled: Session) -> None:
     part = section(only(journalled), "tool_search_output")
-    part.ticked.value = ("get_weather",)
+    part.ticked.value = ["get_weather"]
     part.area.value = json.dumps([{**MCP, "authorization": KEY}])
     until(lambda: "saved" in status(part))
     with recovered(journalled) as session:
@@ -378,7 +379,7 @@ def test_an_answer_with_credentials_is_given_again_after_a_recovery(journalled: 
         form = only(session)
         part = section(form, "tool_search_output")
         # The rest is there, and it says exactly what is missing.
-        assert part.ticked.value == ("get_weather",)
+        assert part.ticked.value == ["get_weather"]
         assert json.loads(part.area.value) == [{**MCP, "authorization": "(hidden)"}]
         said = status(part).replace("&#x27;", "'")
         assert "draft, not complete: tools[1].authorization is '(hidden)'" in said

@@ -44,7 +44,7 @@ def begun(kernels: list[Kernel], simulator: Simulator) -> Kernel:
     text = kernel.widget("AnyModel")
     kernel.run("%%steer trip --wait\nWhat about Lisbon?")
     kernel.run("%steer pending")
-    mode, area = kernel.widget("ToggleButtonsModel"), kernel.widget("TextareaModel")
+    mode, area = kernel.widget("RadioButtonsModel"), kernel.widget("TextareaModel")
     kernel._comm(mode, {"method": "update", "state": {"index": 1}, "buffer_paths": []})
     kernel.type(area, '{"sat": "dr')
     kernel.tell(text, "typed", "half a sen")
@@ -72,7 +72,7 @@ def check(kernels: list[Kernel], simulator: Simulator) -> None:
     assert "draft, not complete: output is no JSON" in shown["content"]["data"]["text/plain"]
     area = kernel.widget("TextareaModel")
     assert kernel.widgets[area]["value"] == '{"sat": "dr'
-    assert kernel.widgets[kernel.widget("ToggleButtonsModel")]["index"] == 1
+    assert kernel.widgets[kernel.widget("RadioButtonsModel")]["index"] == 1
     kernel.run("%steer show trip")
     assert kernel.widget("AnyModel") == text, "it is the same box"
     kernel.run("%steer resume trip")

@@ -11,6 +11,7 @@ import pytest
 import steer_nb
 from steer_nb.simulator import CallFunction, Fail, Say, scenario
 from steer_nb.widgets.forms import ContinuationForm, pending_forms
+from steer_nb.widgets.text import short_id
 from tests.widgets.forming import (
     continuations,
     cut,
@@ -63,7 +64,7 @@ def test_send_sends_once_what_is_shown(weather: tuple[Session, Lane]) -> None:
     assert "18 °C, dry" in lane.text
     response = lane.response
     assert response is not None
-    assert f"committed as {response.id}" in shown(form.widget)
+    assert f"committed as {short_id(response.id)}" in shown(form.widget)
     assert "snb-ok" in form._status.value
     form.send.click()
     time.sleep(0.5)
@@ -142,6 +143,7 @@ def test_a_function_that_raises_shows_its_error(weather: tuple[Session, Lane]) -
 
     def broken(city: str) -> str:
         """Weather."""
+        print(f"looking up at <i>{city}</i>")
         raise ValueError("no <b>sky</b>")
 
     tool = steer_nb.Tool(broken, name="get_weather")
@@ -151,6 +153,15 @@ def test_a_function_that_raises_shows_its_error(weather: tuple[Session, Lane]) -
     part.run_button.click()
     until(lambda: "no &lt;b&gt;sky" in status(part))
     assert part.area.value.startswith("Error: ")
+    assert "snb-bad" in status(part), "what failed is not green"
+    assert "printed by get_weather (not sent)" in part.ran.value
+    assert "looking up at &lt;i&gt;Lisbon&lt;/i&gt;" in part.ran.value
+    assert "raise ValueError(&quot;no &lt;b&gt;sky&lt;/b&gt;&quot;)" in part.ran.value
+    again = ContinuationForm(session, form.lane, form.parent_id)
+    assert section(again, "function_call_output").ran.value == part.ran.value
+    fallback = pending_forms(session)._repr_mimebundle_()
+    assert "looking up at &lt;i&gt;Lisbon" in fallback["text/html"]
+    assert "looking up at <i>Lisbon" in fallback["text/plain"]
     part.area.value = "blue"
     # What is sent now is the person's: the error is no longer its story.
     until(lambda: "sky" not in status(part) and "saved" in status(part))

@@ -30,10 +30,11 @@ HOSTILE = {
 }
 ALLOWED = {
     "style", "div", "span", "bdi", "b", "p", "details", "summary", "i", "code", "ins", "del",
-    "table", "thead", "tbody", "tr", "th", "td",
+    "table", "thead", "tbody", "tr", "th", "td", "pre",
 }  # fmt: skip
 ATTRIBUTES = {
-    "class", "dir", "role", "title", "aria-label", "aria-hidden", "style", "tabindex", "scope",
+    "class", "dir", "role", "title", "aria-label", "aria-hidden", "aria-level", "style", "tabindex",
+    "scope",
 }  # fmt: skip
 
 

@@ -158,7 +158,7 @@ days  2"""
     assert "▲ safety check: malicious_instructions: The page gives orders." in text
     assert "$ ls trips/\n$ cat trips/lisbon.md" in text
     assert "update file  trips/lisbon.md" in text
-    assert "<del>-tram 28 at noon</del><ins>+tram 28 before nine</ins>" in card(story)
+    assert "<del>-tram 28 at noon\n</del><ins>+tram 28 before nine\n</ins>" in card(story)
     assert "approval · server calendar · mcpr_9" in text
 
 

@@ -84,14 +84,23 @@ def test_a_computer_answer_needs_every_check(seven: tuple[Session, Lane]) -> Non
 def test_an_uploaded_screenshot_becomes_a_data_url(seven: tuple[Session, Lane], value: Any) -> None:
     part = section(only(seven[0]), "computer_call_output")
     part._uploaded({"new": value})
-    assert part.url.value == "data:image/png;base64,YWJj"
+    assert part.shot.value == "data:image/png;base64,YWJj"
+    assert part.url.value == "", "no text of it stands in the field"
+    assert "image/png, 3 bytes · uploaded: a.png" in part.preview.value
+    assert part.given.layout.display == ""
+    assert part.ways.layout.display == "none"
+    part.remove.click()
+    assert part.preview.value == ""
+    assert part.ways.layout.display == ""
 
 
 def test_each_command_has_its_own_outcome(seven: tuple[Session, Lane]) -> None:
     part = section(only(seven[0]), "shell_call_output")
     first, second = part.rows
-    assert "stdout of command 1 is still empty: type it, or tick “no output”" in status(part)
-    assert "10 s" in shown(part.widget)  # the call's time limit
+    assert status(part) == "", "nothing was touched"
+    assert "stdout of command 1 is still empty: type it, or tick “no output”" in part.missing
+    assert "timeout 10 s" in shown(part.widget)  # the call's time limit
+    assert "command 2 of 2" in shown(part.widget)
     first.nothing.value = True
     assert "command 2" in status(part)
     second.stderr.value = "not found"
@@ -115,10 +124,13 @@ def test_patches_and_approvals(seven: tuple[Session, Lane]) -> None:
     patch.log.value = "hunk 1 did not apply"
     assert patch.item()["status"] == "failed"
     approval = section(form, "mcp_approval_response")
+    assert approval.reason.layout.display == "none"
     approval.decision.value = False
+    assert approval.reason.layout.display == ""
     approval.reason.value = "not mine"
     assert approval.fields() == {"approve": False, "reason": "not mine"}
     approval.decision.value = True
+    assert approval.reason.layout.display == "none", "nobody types what is not sent"
     assert approval.fields() == {"approve": True}
     for part in (patch, approval):
         item = part.item()
@@ -133,12 +145,12 @@ def test_tools_are_ticked_or_pasted(seven: tuple[Session, Lane]) -> None:
     part.area.value = '[{"type": "function"}]'
     assert "tools[0].name" in status(part)
     part.area.value = '[{"type": "web_search"}]'
-    part.ticked.value = ("get_weather",)
+    part.ticked.value = ["get_weather"]
     item = part.item()
     assert [tool["type"] for tool in item["tools"]] == ["function", "web_search"]
     part.load(item)
     assert part.item() == item
-    part.ticked.value = ()
+    part.ticked.value = []
     part.area.value = ""
     assert not part.valid
     part.none.value = True

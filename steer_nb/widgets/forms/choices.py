@@ -8,9 +8,10 @@ import ipywidgets as w
 
 from steer_nb.errors import InvalidInput
 from steer_nb.widgets.calls import json_text
-from steer_nb.widgets.controls import control, line
+from steer_nb.widgets.controls import Chosen, box, choice, control, line, show, static
 from steer_nb.widgets.forms.results import parse_json
 from steer_nb.widgets.forms.section import Section, Unanswered
+from steer_nb.widgets.text import clip, esc
 from steer_nb.wire.credentials import HIDDEN, hidden_fields
 
 __all__ = ["ApprovalSection", "ToolSearchSection"]
@@ -20,22 +21,30 @@ class ApprovalSection(Section):
     """Approve or deny one call of one MCP server; a reason is offered when denying."""
 
     def build(self) -> list[w.Widget]:
-        """Make the two decisions and the reason."""
+        """Make the two decisions; the reason comes with the second."""
         self.decision = self.watch(
             "decision",
-            control(
-                w.ToggleButtons,
-                "Whether this call may be made",
-                css="snb-toggle",
-                options=[("Approve", True), ("Deny", False)],
+            choice(
+                [("Approve", True), ("Deny", False)],
+                self.named("Whether this call may be made"),
                 value=None,
             ),
         )
         self.reason = self.watch(
             "reason",
-            control(w.Text, "Reason for denying", wide=True, placeholder="reason (when denying)"),
+            control(
+                w.Text,
+                self.named("Reason for denying"),
+                wide=True,
+                placeholder="reason, if you want to give one",
+            ),
         )
+        self.decision.observe(self._offer_reason, names="value")
+        self._offer_reason()
         return [line([self.decision, self.reason])]
+
+    def _offer_reason(self, _: object = None) -> None:
+        show(self.reason, shown=self.decision.value is False)
 
     def read(self) -> dict[str, Any]:
         """Give `approve` and, when denying, `reason`."""
@@ -61,27 +70,29 @@ class ToolSearchSection(Section):
     """Whether the session knows the credentials that the trace has hidden: it was filled here."""
 
     def build(self) -> list[w.Widget]:
-        """Make the list of the lane's functions and a text area."""
+        """Make a box to tick for each function of the lane, and a text area."""
         self.known = {tool.name: dict(tool.definition) for tool in self.lane.tools.values()}
         rows: list[w.Widget] = []
-        self.ticked: w.SelectMultiple | None = None
+        self.ticked: Chosen | None = None
         if self.known:
-            self.ticked = self.watch(
-                "ticked",
-                control(
-                    w.SelectMultiple,
-                    "Functions of this lane to offer",
-                    options=sorted(self.known),
-                    rows=max(2, min(len(self.known), 5)),
-                    layout={"width": "14em"},
-                ),
-            )
-            rows.append(self.ticked)
+            boxes = {}
+            for name in sorted(self.known):
+                boxes[name] = control(
+                    w.Checkbox,
+                    self.named(f"Offer the function {name}"),
+                    description=name,
+                    indent=False,
+                )
+                about = clip(" ".join(str(self.known[name].get("description") or "").split()), 120)
+                said = static(f'<span class="snb-hint">{esc(about)}</span>', wide=True)
+                rows.append(line([boxes[name], said], css="snb-tick snb-wrap"))
+            self._inputs.extend(boxes.values())
+            self.ticked = self.watch("ticked", Chosen(boxes))
         self.area = self.watch(
             "text",
             control(
                 w.Textarea,
-                "Tools to offer, as a JSON list",
+                self.named("Tools to offer, as a JSON list"),
                 css="snb-mono",
                 wide=True,
                 rows=3,
@@ -89,9 +100,14 @@ class ToolSearchSection(Section):
             ),
         )
         self.none = self.watch(
-            "none", control(w.Checkbox, "No tool fits", description="no tool fits", indent=False)
+            "none",
+            control(
+                w.Checkbox, self.named("No tool fits"), description="no tool fits", indent=False
+            ),
         )
-        return [line([*rows, self.area]), line([self.none], css="snb-options")]
+        named = [static('<span class="snb-hint">functions of this lane</span>')] if rows else []
+        group = box(w.VBox, [*named, *rows], css="snb-ticks")
+        return [group, line([self.area]), line([self.none], css="snb-options")]
 
     def read(self) -> dict[str, Any]:
         """Give `tools`."""
@@ -119,7 +135,7 @@ class ToolSearchSection(Section):
         tools = [tool for tool in item.get("tools") or () if isinstance(tool, dict)]
         own = [tool["name"] for tool in tools if tool == self.known.get(str(tool.get("name")))]
         if self.ticked is not None:
-            self.ticked.value = tuple(own)
+            self.ticked.value = own
         rest = [tool for tool in tools if tool.get("name") not in own]
         self.area.value = json_text(rest, indent=2) if rest else ""
         self.none.value = not tools

@@ -33,7 +33,7 @@ from steer_nb.widgets.forms.facts import FormFacts, form_facts
 from steer_nb.widgets.forms.kinds import make_section
 from steer_nb.widgets.forms.results import ResultSection
 from steer_nb.widgets.render import head_html
-from steer_nb.widgets.text import clip, count, esc, esc_strict
+from steer_nb.widgets.text import clip, count, esc, esc_strict, shortened
 from steer_nb.widgets.ticker import in_background, ticker
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class ContinuationForm:
         self._show_send()
         if facts.note:
             css = {"open": "snb-bad", "closed": "snb-bad"}.get(facts.phase, "snb-ok")
-            self._say(facts.note, css)
+            self._say(shortened(facts.note), css)
         if self.reveal.value:
             self._reveal()
 

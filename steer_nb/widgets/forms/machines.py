@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, Final
 
 import ipywidgets as w
 
+from steer_nb.errors import SteerError
+from steer_nb.widgets.answers import drawn, picture
+from steer_nb.widgets.arguments import scrolling
 from steer_nb.widgets.calls import call_body
-from steer_nb.widgets.controls import box, control, line, static, uploaded
+from steer_nb.widgets.controls import (
+    Held,
+    box,
+    button,
+    choice,
+    control,
+    forget_upload,
+    line,
+    show,
+    static,
+    upload,
+    uploaded,
+)
 from steer_nb.widgets.forms.section import Section, Unanswered
-from steer_nb.widgets.text import clip, esc, esc_strict, first_text
+from steer_nb.widgets.forms.variables import VariablePicker, as_picture
+from steer_nb.widgets.text import clip, esc, esc_strict, first_text, plain
+from steer_nb.wire import describe_call
 
 __all__ = ["ComputerSection", "PatchSection", "ShellSection"]
 
-_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_SHOWN_BYTES = 2_000_000
+DRAWN: Final = 8_000_000
+"""Longest address of a picture that a page is asked to draw: about 6 MB of picture."""
 
 
 class ComputerSection(Section):
-    """A screenshot by address or by upload; each pending safety check acknowledged by itself."""
+    """A screenshot by address, upload or variable; each safety check acknowledged by itself."""
 
     def body(self) -> str:
         """Show the actions; the safety checks stand at their boxes."""
@@ -27,54 +44,65 @@ class ComputerSection(Section):
         return call_body({name: call[name] for name in call if name != "pending_safety_checks"})
 
     def build(self) -> list[w.Widget]:
-        """Make an address field, an upload, a preview, and a box to tick for each check."""
+        """Make three ways to give a picture, its preview, and a box to tick for each check."""
         self.url = self.watch(
             "url",
             control(
                 w.Text,
-                "Address of the screenshot",
+                self.named("Address of the screenshot"),
                 wide=True,
-                placeholder="https://… or data:image/png;base64,…",
+                placeholder="https://… or a file id",
             ),
         )
-        self.upload = control(
-            w.FileUpload,
-            "Upload a screenshot from this computer",
-            css="snb-button",
-            accept="image/*",
-            multiple=False,
-            description="Upload",
+        self.shot = self.watch("shot", Held())
+        self.upload = upload(
+            "Upload", self.named("Upload a screenshot from this computer"), accept="image/*"
         )
-        self._inputs.append(self.upload)
         self.upload.observe(self._uploaded, names="value")
+        self.picker = VariablePicker(
+            self.named("Take the screenshot from a variable"), self._picked, pictures=True
+        )
+        self.remove = button("Remove", self.named("Remove this screenshot"))
+        self.remove.on_click(self._removed)
+        self._inputs += [self.upload, self.picker.widget, self.remove]
+        self.ways = line([self.url, self.upload, self.picker.widget], css="snb-ways snb-wrap")
         self.preview = static()
-        rows: list[w.Widget] = [line([self.url, self.upload]), self.preview]
+        self.given = line([self.preview, self.remove], css="snb-given")
+        self._come_from = ""
+        self._show()
+        return [self.ways, self.given, *self._checks()]
+
+    def _checks(self) -> list[w.Widget]:
+        rows: list[w.Widget] = []
         self.checks: list[tuple[dict[str, Any], w.Checkbox]] = []
         pending = (self.asked.call or {}).get("pending_safety_checks")
-        for number, check in enumerate(pending if isinstance(pending, list) else [], 1):
+        checks = pending if isinstance(pending, list) else []
+        for number, check in enumerate(checks, 1):
             if not isinstance(check, dict):
                 continue
+            words = [first_text([check.get(name)]) for name in ("code", "message")]
+            text = ": ".join(word for word in words if word) or first_text([check.get("id")])
+            which = "the safety check" if len(checks) == 1 else f"safety check {number}"
             tick = self.watch(
                 f"check {number}",
                 control(
                     w.Checkbox,
-                    f"Acknowledge safety check {number}",
-                    description=f"acknowledge {number}",
+                    self.named(f"Acknowledge {which}: {plain(clip(text, 300))}"),
+                    description=f"acknowledge {which}",
                     indent=False,
                 ),
             )
-            words = [first_text([check.get(name)]) for name in ("code", "message")]
-            text = ": ".join(word for word in words if word) or first_text([check.get("id")])
-            shown = f'<div class="snb-wait" dir="auto">▲ {esc_strict(clip(text, 2000))}</div>'
-            rows.append(line([tick, static(shown, wide=True)]))
+            mark = '<span class="snb-wait" aria-hidden="true">▲</span>'
+            shown = f'<div class="snb-check" dir="auto">{mark} {esc_strict(clip(text, 2000))}</div>'
+            rows.append(line([tick, static(shown, wide=True)], css="snb-tick snb-wrap"))
             self.checks.append((check, tick))
         return rows
 
     def read(self) -> dict[str, Any]:
         """Give `output` and `acknowledged_safety_checks`."""
-        url = self.url.value.strip()
+        url = self.shot.value or self.url.value.strip()
         if not url:
-            msg = "the screenshot is missing: give its address, or upload one"
+            msg = "the screenshot is missing: give its address, upload one or pick a variable"
             raise Unanswered(msg)
         for number, (_, tick) in enumerate(self.checks, 1):
             if not tick.value:
@@ -93,29 +121,73 @@ class ComputerSection(Section):
     def write(self, item: dict[str, Any]) -> None:
         """Show the screenshot that was given, and tick what was acknowledged."""
         output = item.get("output") or {}
-        self.url.value = first_text([output.get("image_url"), output.get("file_id")])
+        url = first_text([output.get("image_url"), output.get("file_id")])
+        here = url.startswith("data:")
+        self.shot.value, self.url.value = (url, "") if here else ("", url)
+        self._come_from = ""
         given = {check.get("id") for check in item.get("acknowledged_safety_checks") or ()}
         for check, tick in self.checks:
             tick.value = check.get("id") in given
-        self._show()
 
-    def _typed(self, change: object) -> None:
+    def _set(self, values: dict[str, Any]) -> None:
+        url = values.get("url")
+        if isinstance(url, str) and url.startswith("data:"):  # an older recording
+            values = {**values, "url": "", "shot": url}
+        super()._set(values)
+
+    def _typed(self, change: Any) -> None:
+        # An address that holds the picture itself is no text for a field; what is typed anew
+        # takes the place of a picture that was given before.
+        if not self.loading and change["owner"] is self.url and change["new"].strip():
+            self._come_from = ""
+            url = change["new"].strip()
+            with self._put():
+                self.shot.value = url if url.startswith("data:") and ";base64," in url else ""
+                if self.shot.value:
+                    self.url.value = ""
         self._show()
         super()._typed(change)
+
+    def _check(self) -> None:
+        self._show()  # what `load` put in, too
+        super()._check()
 
     def _uploaded(self, change: Any) -> None:
         found = uploaded(change["new"])
         if found is not None:
-            _, kind, content = found
+            name, kind, content = found
             data = base64.b64encode(content).decode("ascii")
-            self.url.value = f"data:{kind or 'image/png'};base64,{data}"
+            self._give(f"data:{kind or 'image/png'};base64,{data}", f"uploaded: {name}")
+            forget_upload(self.upload)
+
+    def _picked(self, name: str, value: object) -> None:
+        try:
+            url = as_picture(value)
+        except SteerError as error:
+            self.complain(f"{name}: {error}")
+        else:
+            self._give(url, f"{name}, as it is now")
+
+    def _give(self, url: str, come_from: str) -> None:
+        self._come_from = come_from
+        with self._put():
+            self.url.value = ""
+        self.shot.value = url
+
+    def _removed(self, _: object) -> None:
+        self.shot.value = ""
 
     def _show(self) -> None:
         # Only a picture that is here already is drawn; an address is never fetched.
-        url = self.url.value.strip()
-        kind = url[5:].split(";", 1)[0] if url.startswith("data:") else ""
-        drawn = kind in _PICTURES and ";base64," in url[:40] and len(url) < _SHOWN_BYTES
-        html = f'<img class="snb-shot" alt="the screenshot" src="{esc(url)}">' if drawn else ""
+        shot = self.shot.value
+        show(self.ways, shown=not shot)
+        show(self.given, shown=bool(shot))
+        html = ""
+        if shot:
+            image = drawn(shot, "the screenshot", DRAWN)
+            words = [picture(shot), "" if image else "not drawn here", self._come_from]
+            said = " · ".join(clip(plain(word), 120) for word in words if word)
+            html = f'{image}<div class="snb-hint" dir="auto">{esc(said)}</div>'
         if self.preview.value != html:
             self.preview.value = html
 
@@ -128,28 +200,33 @@ class ShellSection(Section):
     """Each command with its own stdout, stderr, and how it ended."""
 
     def build(self) -> list[w.Widget]:
-        """Make a row for each command."""
+        """Make a group for each command."""
         action = (self.asked.call or {}).get("action")
         commands = action.get("commands") if isinstance(action, dict) else None
+        given = commands if isinstance(commands, list) else [None]
         self.rows: list[_Command] = []
         widgets: list[w.Widget] = []
-        for number, command in enumerate(commands if isinstance(commands, list) else [None], 1):
+        for number, command in enumerate(given, 1):
             row = _Command(self, number)
             self.rows.append(row)
+            parts: list[w.Widget] = [row.widget]
             if command is not None:
-                shown = f"$ {esc_strict(clip(str(command), 16_384))}"
-                widgets.append(static(f'<div class="snb-call" tabindex="0">{shown}</div>'))
-            widgets.append(row.widget)
+                which = f"command {number} of {len(given)}" if len(given) > 1 else "command"
+                head = f'<div class="snb-hint" role="heading" aria-level="5">{which}</div>'
+                shown = scrolling(f"$ {esc_strict(clip(str(command), 16_384))}")
+                parts.insert(0, static(f"{head}{shown}"))
+            widgets.append(box(w.VBox, parts, css="snb-command"))
         return widgets
 
     def body(self) -> str:
         """Show the limits; the commands stand at their rows."""
-        call = self.asked.call or {}
-        action = call.get("action")
-        if not isinstance(action, dict):
-            return ""
-        limits = {name: action[name] for name in action if name != "commands"}
-        return call_body({"type": call.get("type"), "action": limits})
+        limits = [
+            f"{label} {text}"
+            for label, text in describe_call(dict(self.asked.call or {}))
+            if label in ("timeout", "output limit")
+        ]
+        said = esc_strict(" · ".join(limits))
+        return f'<div class="snb-hint">{said}</div>' if limits else ""
 
     def read(self) -> dict[str, Any]:
         """Give `output`, one entry for each command."""
@@ -170,14 +247,7 @@ class _Command:
         self.stdout, self.stderr = (
             section.watch(
                 f"{name} {number}",
-                control(
-                    w.Textarea,
-                    f"{name} {what}",
-                    css="snb-mono",
-                    wide=True,
-                    rows=2,
-                    placeholder=name,
-                ),
+                control(w.Textarea, section.named(f"{name} {what}"), css="snb-mono", rows=2),
             )
             for name in ("stdout", "stderr")
         )
@@ -185,7 +255,7 @@ class _Command:
             f"outcome {number}",
             control(
                 w.Dropdown,
-                f"How command {number} ended",
+                section.named(f"How command {number} ended"),
                 options=[*_EXITS, (_OTHER, _OTHER), (_TIMEOUT, _TIMEOUT)],
                 value=0,
                 layout={"width": "9.5em"},
@@ -193,24 +263,31 @@ class _Command:
         )
         self.code = section.watch(
             f"exit code {number}",
-            control(w.IntText, f"Exit code {what}", value=0, layout={"width": "6em"}),
+            control(
+                w.IntText, section.named(f"Exit code {what}"), value=0, layout={"width": "6em"}
+            ),
         )
         self.nothing = section.watch(
             f"nothing {number}",
             control(
                 w.Checkbox,
-                f"Command {number} wrote nothing",
+                section.named(f"Command {number} wrote nothing"),
                 description="no output",
                 indent=False,
             ),
         )
         self.outcome.observe(self._show_code, names="value")
         self._show_code()
-        ending = box(w.VBox, [self.outcome, self.code, self.nothing], css="snb-outcome")
-        self.widget = line([self.stdout, self.stderr, ending])
+        streams = [
+            box(w.VBox, [static(f'<span class="snb-hint">{name}</span>'), area], css="snb-stream")
+            for name, area in (("stdout", self.stdout), ("stderr", self.stderr))
+        ]
+        ended = static('<span class="snb-hint">ended with</span>')
+        ending = box(w.VBox, [ended, self.outcome, self.code, self.nothing], css="snb-outcome")
+        self.widget = line([*streams, ending], css="snb-streams snb-wrap")
 
     def _show_code(self, _: object = None) -> None:
-        self.code.layout.display = "" if self.outcome.value == _OTHER else "none"
+        show(self.code, shown=self.outcome.value == _OTHER)
 
     def read(self) -> dict[str, Any]:
         outcome: dict[str, Any] = {"type": "timeout"}
@@ -245,18 +322,15 @@ class PatchSection(Section):
         """Make the two outcomes and a log."""
         self.outcome = self.watch(
             "outcome",
-            control(
-                w.ToggleButtons,
-                "What became of the patch",
-                css="snb-toggle",
-                options=["completed", "failed"],
-                value=None,
-            ),
+            choice(["completed", "failed"], self.named("What became of the patch"), value=None),
         )
         self.log = self.watch(
-            "log", control(w.Textarea, "Log", css="snb-mono", wide=True, rows=2, placeholder="log")
+            "log",
+            control(
+                w.Textarea, self.named("Log"), css="snb-mono", wide=True, rows=2, placeholder="log"
+            ),
         )
-        return [line([self.outcome, self.log])]
+        return [line([self.outcome, self.log], css="snb-wrap")]
 
     def read(self) -> dict[str, Any]:
         """Give `status` and, where there is a log, `output`."""

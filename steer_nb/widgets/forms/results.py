@@ -8,11 +8,14 @@ from typing import Any
 
 import ipywidgets as w
 
-from steer_nb.errors import InvalidInput
-from steer_nb.widgets.calls import json_text
-from steer_nb.widgets.controls import button, control, line
+from steer_nb.errors import InvalidInput, SteerError
+from steer_nb.widgets.answers import answer_box
+from steer_nb.widgets.arguments import json_text, scrolling
+from steer_nb.widgets.controls import Held, button, choice, control, line, show, static
+from steer_nb.widgets.forms.ran import ran_html
 from steer_nb.widgets.forms.section import Section, Unanswered
-from steer_nb.widgets.text import clip, esc_strict, plain
+from steer_nb.widgets.forms.variables import VariablePicker, as_output
+from steer_nb.widgets.text import clip, esc, esc_strict, plain
 from steer_nb.wire import check_value
 
 __all__ = ["ResultSection", "UnknownSection", "parse_json"]
@@ -40,48 +43,66 @@ def parse_json(text: str, field: str) -> Any:
 
 
 class ResultSection(Section):
-    """A function's or a custom tool's result: text, or JSON that is checked as it is typed."""
+    """A function's or a custom tool's result: text, JSON that is checked, or a variable's value."""
 
     def build(self) -> list[w.Widget]:
-        """Make a Run button where there is a function for it, a text area, and two switches."""
+        """Make a text area, a menu of variables, and Run where there is a function."""
+        name = plain(clip(self.asked.name or self.asked.type, 60))
         self.area = self.watch(
             "text",
             control(
                 w.Textarea,
-                f"Result of {plain(clip(self.asked.name or self.asked.type, 60))}",
+                self.named(f"Result of {name}"),
                 css="snb-mono",
                 wide=True,
                 rows=2,
                 placeholder="result",
             ),
         )
-        row: list[w.Widget] = [self.area]
-        self.run_button: w.Button | None = None
-        self.running = threading.Lock()
-        tool = self.lane.tools.get(self.asked.name or "")
-        callable_here = self.asked.type == "function_call_output" and tool is not None
-        if callable_here and tool is not None and tool.policy != "never":
-            text = f"Run {plain(clip(tool.name, 40))}"
-            self.run_button = button(text, f"Run {tool.name} here, once, and keep its result")
-            row.insert(0, self.run_button)
+        self.row = line([*self._run_control(), self.area], css="snb-wrap")
+        self.ran = static(css="snb-ran")
+        self.parts = self.watch("parts", Held())
+        self.preview = static(wide=True)
+        self.remove = button("Remove", self.named("Remove what was taken from a variable"))
+        self.remove.on_click(self._removed)
+        self.given = line([self.preview, self.remove], css="snb-given")
         self.mode = self.watch(
             "mode",
-            control(
-                w.ToggleButtons,
-                "How to read the result",
-                css="snb-toggle",
-                options=["text", "JSON"],
-                value="text",
-            ),
+            choice(["text", "JSON"], self.named("How to read the result"), value="text"),
         )
         self.empty = self.watch(
             "empty",
-            control(w.Checkbox, "The result is empty", description="empty result", indent=False),
+            control(
+                w.Checkbox,
+                self.named("The result is empty"),
+                description="empty result",
+                indent=False,
+            ),
         )
-        return [line(row), line([self.mode, self.empty], css="snb-options")]
+        self.picker = VariablePicker(self.named("Take the result from a variable"), self._picked)
+        self.taken = static(css="snb-taken")
+        self._inputs += [self.remove, self.picker.widget]
+        self.options = line(
+            [self.mode, self.empty, self.picker.widget, self.taken], css="snb-options"
+        )
+        self._show()
+        return [self.ran, self.row, self.given, self.options]
+
+    def _run_control(self) -> list[w.Widget]:
+        self.run_button: w.Button | None = None
+        self.running = threading.Lock()
+        tool = self.lane.tools.get(self.asked.name or "")
+        if self.asked.type != "function_call_output" or tool is None or tool.policy == "never":
+            return []
+        text = f"Run {plain(clip(tool.name, 40))}"
+        what = self.named(f"Run {tool.name} here, once, and keep its result")
+        self.run_button = button(text, what)
+        return [self.run_button]
 
     def read(self) -> dict[str, Any]:
         """Give `output`."""
+        if self.parts.value:
+            return {"output": parse_json(self.parts.value, "output")}
         text = self.area.value
         if not text:
             if self.empty.value:
@@ -94,14 +115,62 @@ class ResultSection(Section):
             return {"output": value}
         return {"output": text}
 
+    def _picked(self, name: str, value: object) -> None:
+        try:
+            output = as_output(value)
+            if self.asked.type == "local_shell_call_output" and not isinstance(output, str):
+                output = json_text(output, indent=None)
+        except SteerError as error:
+            self.complain(f"{name}: {error}")
+            return
+        with self._put():
+            if isinstance(output, str):
+                self.mode.value = "text"  # text that looks like JSON is text all the same
+            self.write({"output": output})
+        said = f"{name} as it is now; pick it again after it changes"
+        self.taken.value = f'<span class="snb-hint">{esc(said)}</span>'
+        self._typed({})
+
+    def _removed(self, _: object) -> None:
+        self.parts.value = ""
+
+    def _typed(self, change: Any) -> None:
+        if change and not self.loading:
+            self.taken.value = ""  # what stands there is the person's own again
+        super()._typed(change)
+
+    def _check(self) -> None:
+        self._show()
+        super()._check()
+
+    def _show(self) -> None:
+        """Show the text, or what was taken of a variable and is none; and what a run left."""
+        held = self.parts.value
+        show(self.area, shown=not held)
+        show(self.given, shown=bool(held))
+        for control_ in (self.mode, self.empty):
+            show(control_, shown=not held)
+        html = ""
+        if held:
+            output = json.loads(held) if _is_json(held) else held  # a recording may hold anything
+            html = answer_box({"type": self.asked.type, "output": output}, pictures=True)
+        for target, value in ((self.preview, html), (self.ran, ran_html(self.asked.tool))):
+            if target.value != value:
+                target.value = value
+
     def write(self, item: dict[str, Any]) -> None:
         """Show a result that is there already."""
         output = item.get("output")
+        self.taken.value = ""
+        self.parts.value = ""
+        self.empty.value = output == ""
         if isinstance(output, str):
             if self.mode.value == "JSON" and not _is_json(output):
                 self.mode.value = "text"
             self.area.value = plain(output) if _unsafe(output) else output
-            self.empty.value = output == ""
+        elif _are_parts(output):
+            self.parts.value = json_text(output, indent=None)
+            self.area.value = ""
         else:
             self.mode.value = "JSON"
             self.area.value = json_text(output, indent=2)
@@ -131,7 +200,7 @@ class UnknownSection(Section):
         """Show stub and call as they came."""
         call = self.asked.call
         shown = json_text(self.asked.stub) if call is None else json_text([self.asked.stub, call])
-        return f'<div class="snb-call" tabindex="0">{esc_strict(clip(shown, 16_384))}</div>'
+        return scrolling(esc_strict(clip(shown, 16_384)))
 
     def build(self) -> list[w.Widget]:
         """Make one text area for the fields to add to the stub."""
@@ -139,7 +208,7 @@ class UnknownSection(Section):
             "text",
             control(
                 w.Textarea,
-                "Fields to add to the stub, as a JSON object",
+                self.named("Fields to add to the stub, as a JSON object"),
                 css="snb-mono",
                 wide=True,
                 rows=3,
@@ -171,6 +240,15 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _are_parts(output: object) -> bool:
+    """Whether it is content that no text field shows: pictures and files with their data."""
+    parts = output if isinstance(output, list) else []
+    return any(
+        isinstance(part, dict) and part.get("type") in ("input_image", "input_file")
+        for part in parts
+    )
 
 
 def _unsafe(text: str) -> bool:

@@ -14,9 +14,9 @@ from traitlets import TraitError
 
 from steer_nb.client.drafts import keepable
 from steer_nb.errors import InvalidInput
-from steer_nb.widgets.calls import call_body, call_head
-from steer_nb.widgets.controls import box, static
-from steer_nb.widgets.text import clip, esc, seconds
+from steer_nb.widgets.calls import call_body, call_head, call_title
+from steer_nb.widgets.controls import Chosen, box, static
+from steer_nb.widgets.text import clip, esc, plain, seconds, short_id
 from steer_nb.wire import fill_stub
 
 import ipywidgets as w  # isort: skip
@@ -65,8 +65,8 @@ class Section(ABC):
         self._changed = changed
         self._touched = False
         self._loading: int | None = None
-        self._inputs: list[w.Widget] = []
-        self._fields: dict[str, w.Widget] = {}
+        self._inputs: list[Any] = []
+        self._fields: dict[str, Any] = {}
         self._status = static(css="snb-status")
         self._error = ""
         body = self.build()
@@ -107,7 +107,7 @@ class Section(ABC):
 
     def body(self) -> str:
         """What is asked, as HTML."""
-        return call_body(self.asked.call) if self.asked.call is not None else ""
+        return call_body(self.asked.call, table=True) if self.asked.call is not None else ""
 
     # -- what all share -----------------------------------------------------------------------
 
@@ -116,7 +116,12 @@ class Section(ABC):
         """What identifies the required input."""
         return self.asked.key
 
-    def watch(self, field: str, control: w.Widget) -> Any:
+    def named(self, what: str) -> str:
+        """What a control is for, and of which call: several may ask for the same."""
+        call = self.asked.call or self.asked.stub
+        return f"{what}, {plain(clip(call_title(call), 40))} {plain(short_id(self.key))}"
+
+    def watch(self, field: str, control: Any) -> Any:
         """Validate whenever a person changes `control`, and disable it with the others.
 
         Its value is part of a draft, under the name `field`: recordings hold it.
@@ -153,24 +158,25 @@ class Section(ABC):
         finally:
             self._loading = None
 
+    @property
+    def loading(self) -> bool:
+        """Whether a change that comes now is one that `load` makes, on its own thread."""
+        return self._loading == threading.get_ident()
+
     def _set(self, values: dict[str, Any]) -> None:
         for field, control in self._fields.items():
             value = values.get(field, control.value)
             if isinstance(value, str):  # a page's message cannot hold half a character
                 value = value.encode("utf-8", "replace").decode("utf-8")
-            if isinstance(value, list) and isinstance(control, w.SelectMultiple):
+            if isinstance(value, list) and isinstance(control, Chosen):
                 # Functions that are there no more cannot be ticked.
-                value = tuple(one for one in value if one in control.options)
+                value = [one for one in value if one in control.boxes]
             # A recording may hold anything; what this control cannot show is not shown.
             with suppress(TraitError):
                 control.value = value
 
     def _values(self) -> dict[str, Any]:
-        values = {field: control.value for field, control in self._fields.items()}
-        return {
-            field: list(value) if isinstance(value, tuple) else value
-            for field, value in values.items()
-        }
+        return {field: control.value for field, control in self._fields.items()}
 
     def draft(self) -> dict[str, Any] | None:
         """What stands in the controls, as plain values; None where nobody put anything there."""
@@ -252,11 +258,10 @@ class Section(ABC):
     def _heading(self) -> str:
         call = self.asked.call or self.asked.stub
         optional = " · optional" if self.asked.optional else ""
-        return call_head(call, self.key, optional) + self.body()
+        return call_head(call, self.key, optional, heading=True) + self.body()
 
     def _typed(self, _: object) -> None:
-        # Values that are put in by `load` come back as changes on its own thread.
-        if self._loading == threading.get_ident():
+        if self.loading:
             return
         self.dirty = self._touched = True
         self._check()
@@ -266,15 +271,18 @@ class Section(ABC):
         try:
             fill_stub(self.asked.stub, self.asked.call, **self.read())
         except Unanswered as missing:
-            self._incomplete(str(missing), "snb-bad" if self._touched else "snb-hint")
+            self._incomplete(str(missing))
         except InvalidInput as error:
-            self._incomplete(str(error), "snb-bad")
+            self._incomplete(str(error))
         else:
             self.valid, self.missing = True, ""
-            self._say(self._good(), "snb-ok")
+            self._say(*self._good())
 
-    def _incomplete(self, why: str, css: str) -> None:
+    def _incomplete(self, why: str) -> None:
         self.valid, self.missing = False, why
+        if not self._touched:
+            self._say("", "snb-hint")  # the form's last line counts what is missing
+            return
         said = why if self.kept is None else f"draft, not complete: {why}"
         values = self._values()
         left_out = values.keys() - keepable(self.asked.type, values).keys()
@@ -283,23 +291,25 @@ class Section(ABC):
                 f"{said.rstrip('.')}. Not kept until it is complete, as it may hold credentials "
                 f"or is very long: {', '.join(sorted(left_out))}."
             )
-        self._say(said, css)
+        self._say(said, "snb-bad")
 
-    def _good(self) -> str:
+    def _good(self) -> tuple[str, str]:
+        """What to say of a valid answer, and how it is marked."""
         run = self.asked.tool
         if self.dirty or self.saved is None:
-            return "valid"
-        ran = ""
+            return "valid", "snb-ok"
+        ran, css = "", "snb-ok"
         if run is not None and not run["running"] and self.asked.filled_by != "user":
             took = run["duration_s"]
             ran = "ran, " if took is None else f"ran in {seconds(took)}, "
             if run["ok"] is False:
-                ran = f"{clip(run['error'] or 'it raised an error', 400)} — "
+                ran, css = f"{clip(run['error'] or 'it raised an error', 400)} — ", "snb-bad"
         if self.asked.state in ("open", "filled"):
-            return f"{ran}saved; you may edit it before it is sent"
-        return f"{ran}{self.asked.state}"
+            return f"{ran}saved; you may edit it before it is sent", css
+        return f"{ran}{self.asked.state}", css
 
     def _say(self, message: str, css: str) -> None:
         html = f'<div class="{css}" role="status" dir="auto">{esc(clip(message, 600))}</div>'
+        html = html if message else ""
         if self._status.value != html:
             self._status.value = html

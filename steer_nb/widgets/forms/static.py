@@ -5,21 +5,24 @@ For places where no widget lives: a saved notebook, a page made of it, a reposit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.widgets.calls import answer_box, call_body, call_head, call_hint, call_title
+from steer_nb.widgets.answers import answer_box, answer_text
+from steer_nb.widgets.calls import call_body, call_head, call_hint, call_title
+from steer_nb.widgets.forms.ran import ran_html, ran_text
 from steer_nb.widgets.render import card, frame
-from steer_nb.widgets.text import clip, esc, plain
+from steer_nb.widgets.text import clip, esc, plain, shortened
+from steer_nb.wire import describe_call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from steer_nb.client import RequiredInput
     from steer_nb.widgets.forms.facts import FormFacts
 
 __all__ = ["forms_html", "forms_text"]
 
-_WORDS = {
+_WORDS: Final = {
     "open": "not answered",
     "filled": "answered, not sent",
     "sent": "sent",
@@ -27,14 +30,17 @@ _WORDS = {
     "stale": "not sent; the conversation went on",
     "cancelled": "no longer asked for",
 }
+_TEXT_CAP: Final = 2000
 
 
 def forms_html(forms: Sequence[FormFacts]) -> str:
     """Draw forms that nobody can fill in."""
     cards = []
     for facts in forms:
-        stubs = "".join(_stub(asked, _word(facts, asked)) for asked in facts.asked)
-        note = f'<div class="snb-need snb-hint">{esc(facts.note)}</div>' if facts.note else ""
+        stubs = "".join(_stub(facts, asked) for asked in facts.asked)
+        note = ""
+        if facts.note:
+            note = f'<div class="snb-need snb-hint">{esc(shortened(facts.note))}</div>'
         cards.append(card(facts.lane, facts.chip, facts.meta, stubs, note))
     return frame("<br>".join(cards), "What was asked and answered")
 
@@ -46,14 +52,29 @@ def _word(facts: FormFacts, asked: RequiredInput) -> str:
     return _WORDS.get(asked.state, asked.state)
 
 
-def _stub(asked: RequiredInput, word: str) -> str:
+def _stub(facts: FormFacts, asked: RequiredInput) -> str:
     call = asked.call or asked.stub
-    answer = answer_box(asked.item) if asked.item is not None else ""
+    body = call_body(_asked(asked), table=True) if asked.call else ""
+    answer = "" if asked.item is None else answer_box(asked.item, asked.call, pictures=True)
+    # Where the whole form was sent, its last line says so.
+    told = facts.phase in ("sending", "committed") and asked.state in ("sent", "confirmed")
+    word = "" if told else f'<div class="snb-hint">{esc(_word(facts, asked))}</div>'
     return (
-        f'<div class="snb-stub">{call_head(call, asked.key)}'
-        f"{call_body(call) if asked.call else ''}{answer}"
-        f'<div class="snb-hint">{esc(word)}</div></div>'
+        f'<div class="snb-stub">{call_head(call, asked.key, heading=True)}{body}'
+        f"{ran_html(asked.tool)}{answer}{word}</div>"
     )
+
+
+def _asked(asked: RequiredInput) -> Mapping[str, Any]:
+    """The call, without what stands at its answer: commands, and checks that warn no more."""
+    call = asked.call or {}
+    if asked.item is None:
+        return call
+    kept = {name: value for name, value in call.items() if name != "pending_safety_checks"}
+    action = kept.get("action")
+    if kept.get("type") == "shell_call" and isinstance(action, dict):
+        kept["action"] = {name: value for name, value in action.items() if name != "commands"}
+    return kept
 
 
 def forms_text(forms: Sequence[FormFacts]) -> str:
@@ -62,10 +83,26 @@ def forms_text(forms: Sequence[FormFacts]) -> str:
     for facts in forms:
         lines.append(f"{plain(facts.lane)}: {facts.head}, {facts.meta}")
         for asked in facts.asked:
-            call = asked.call or asked.stub
-            what = plain(clip(call_title(call), 60))
-            word = plain(_word(facts, asked))
-            lines.append(f"  {what} ({plain(call_hint(call, asked.key))}): {word}")
+            lines += _text(facts, asked)
         if facts.note:
             lines.append(f"  {plain(facts.note)}")
     return "\n".join(lines)
+
+
+def _text(facts: FormFacts, asked: RequiredInput) -> list[str]:
+    call = asked.call or asked.stub
+    what = plain(clip(call_title(call), 60))
+    word = plain(_word(facts, asked))
+    lines = [f"  {what} ({plain(call_hint(call, asked.key))}): {word}"]
+    if asked.call is not None:
+        entries = describe_call(dict(_asked(asked)))
+        lines += [_indented(f"{label} {text}" if label else text) for label, text in entries]
+    lines += [_indented(text) for text in ran_text(asked.tool)]
+    if asked.item is not None:
+        answer = answer_text(asked.item, asked.call)
+        lines.append(_indented(f"→ {answer}"))
+    return lines
+
+
+def _indented(text: str) -> str:
+    return "    " + plain(clip(text, _TEXT_CAP)).replace("\n", "\n      ")

@@ -1,0 +1,217 @@
+"""Variables of the notebook as answers: which can be sent, and what would be sent of one.
+
+A value is taken at the moment it is picked. What the form shows then is what is sent: a variable
+that changes later changes nothing, and a draft survives the kernel that had the variable.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
+
+import ipywidgets as w
+import msgspec
+
+from steer_nb.client.inputs import answer_output
+from steer_nb.errors import InvalidInput
+from steer_nb.widgets.controls import control
+from steer_nb.widgets.ticker import ticker
+from steer_nb.wire import check_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["VariablePicker", "as_output", "as_picture"]
+
+_MOST: Final = 200
+_PICTURES: Final = {".png", ".jpg", ".jpeg", ".webp", ".gif"}
+_PLACEHOLDER: Final = "from a variable …"
+
+
+def as_output(value: object) -> Any:
+    """Turn a variable into what a function's or a custom tool's `output` takes.
+
+    Returns
+    -------
+    str, list of dict, or any JSON value
+        Text as it is and a table as CSV; pictures, files and bytes as content parts; all else as
+        plain values.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be sent.
+
+    Examples
+    --------
+    >>> as_output({"sat": (1, 2)})
+    {'sat': [1, 2]}
+    >>> as_output(b"%PDF-1.7")[0]["filename"]
+    'data.pdf'
+    """
+    made = answer_output(value)
+    if isinstance(value, str) or made is not value:
+        return made
+    try:
+        plain = msgspec.to_builtins(value, enc_hook=_simple, str_keys=True)
+    except (TypeError, ValueError, NotImplementedError, RecursionError) as error:
+        msg = f"a {type(value).__name__} cannot be sent: {error}"
+        raise InvalidInput(msg, field="output", value=value, rule="text or JSON") from error
+    check_value(plain, path="output")
+    return json.loads(json.dumps(plain))  # a tuple is a list there
+
+
+def as_picture(value: object) -> str:
+    """Turn a variable into the address of a picture that holds the picture itself.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none.
+    """
+    if isinstance(value, str) and value.startswith("data:image/"):
+        return value
+    parts = answer_output(value) if _is_object(value) else ()
+    for part in parts if isinstance(parts, list) else ():
+        if part["type"] == "input_image":
+            return str(part["image_url"])
+    rule = "a picture: a figure, a PIL image, a path or the bytes of one"
+    msg = f"a {type(value).__name__} is no picture; pick {rule}."
+    raise InvalidInput(msg, field="output.image_url", value=value, rule=rule)
+
+
+def _simple(value: Any) -> object:
+    """Turn numpy's scalars and arrays, and moments, into plain values."""
+    for method in ("isoformat", "tolist"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    msg = "give text, numbers, lists or dicts"
+    raise NotImplementedError(msg)
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, Path | bytes | bytearray | memoryview) or bool(_library(value))
+
+
+def _library(value: object) -> str:
+    """Which library's picture or table it is; nothing is imported to find out."""
+    roots = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
+    if "PIL" in roots and hasattr(value, "save"):
+        return "picture"
+    if "matplotlib" in roots and (hasattr(value, "savefig") or hasattr(value, "figure")):
+        return "picture"
+    if roots & {"pandas", "polars"} and (hasattr(value, "to_csv") or hasattr(value, "write_csv")):
+        return "table"
+    return ""
+
+
+def _is_picture(value: object) -> bool:
+    if isinstance(value, Path):
+        return value.suffix.lower() in _PICTURES
+    if isinstance(value, bytes | bytearray):
+        return bytes(value[:4]) in (b"\x89PNG", b"GIF8", b"RIFF") or value[:3] == b"\xff\xd8\xff"
+    return (isinstance(value, str) and value[:11] == "data:image/") or (
+        _library(value) == "picture"
+    )
+
+
+def _is_answer(value: object) -> bool:
+    if isinstance(value, type | ModuleType):
+        return False
+    numbers = type(value).__module__ == "numpy" and hasattr(value, "tolist")
+    plain = isinstance(value, str | int | float | dict | list | tuple | msgspec.Struct)
+    return plain or numbers or dataclasses.is_dataclass(value) or _is_object(value)
+
+
+def _shell() -> Any:
+    ipython = sys.modules.get("IPython")
+    return None if ipython is None else ipython.get_ipython()
+
+
+def _offered(fits: Callable[[object], bool]) -> list[tuple[str, str]]:
+    """Label and name of what can be sent; a person's own names, those hidden by IPython not."""
+    shell = _shell()
+    if shell is None:
+        return []
+    hidden = shell.user_ns_hidden
+    found = [
+        (f"{name} · {type(value).__name__}", name)
+        for name, value in dict(shell.user_ns).items()
+        if not name.startswith("_")
+        and not (name in hidden and hidden[name] is value)
+        and fits(value)
+    ]
+    return sorted(found, key=lambda pair: pair[1].lower())[:_MOST]
+
+
+class VariablePicker:
+    """A menu of the variables that fit; what is picked is handed over and the menu reset.
+
+    A menu cannot say that it is being opened, and variables change when cells run: it is renewed
+    after each cell.
+
+    Parameters
+    ----------
+    name : str
+        What it is for.
+    pictures : bool
+        Whether only pictures fit.
+    taken : callable
+        Called with name and value of what is picked.
+    """
+
+    def __init__(
+        self, name: str, taken: Callable[[str, object], object], *, pictures: bool = False
+    ) -> None:
+        self._fits = _is_picture if pictures else _is_answer
+        self._taken = taken
+        self.widget: w.Dropdown = control(
+            w.Dropdown, name, css="snb-pick", options=[(_PLACEHOLDER, "")], value=""
+        )
+        self.refresh()
+        self.widget.observe(self._picked, names="value")
+        _pickers.add(self)
+        _follow(_shell())
+
+    def refresh(self) -> None:
+        """Offer what is there now; without anything there is no menu."""
+        if self.widget.disabled:
+            return  # its form is over
+        options = ((_PLACEHOLDER, ""), *_offered(self._fits))
+        if self.widget.options != options:
+            self.widget.options = options
+        self.widget.layout.display = "" if len(options) > 1 else "none"
+
+    def _picked(self, change: Mapping[str, Any]) -> None:
+        name = change["new"]
+        if not name:
+            return
+        shell = _shell()
+        self.widget.value = ""
+        if shell is not None and name in shell.user_ns:
+            self._taken(name, shell.user_ns[name])
+
+
+_pickers: WeakSet[VariablePicker] = WeakSet()
+_followed: WeakSet[Any] = WeakSet()
+
+
+def _follow(shell: Any) -> None:
+    if shell is not None and shell not in _followed:
+        _followed.add(shell)
+        shell.events.register("post_run_cell", _cell_ran)
+
+
+def _cell_ran(_: object) -> None:
+    if _pickers:
+        ticker.later("variables", 0.05, _refresh_all)
+
+
+def _refresh_all() -> None:
+    for picker in tuple(_pickers):
+        picker.refresh()
