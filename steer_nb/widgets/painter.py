@@ -68,11 +68,15 @@ class Picture:
         self._kernel: Any | None = None
         self._parent: dict[str, Any] = {}
         self._last: dict[str, Any] | None = None
+        self._key: object = None
         self._kept: dict[str, Any] | None = None
         self._lock = threading.Lock()
 
-    def show(self, bundle: dict[str, Any]) -> None:
-        """Show `bundle` (content by MIME type) in the running cell; in a script, write its text."""
+    def show(self, bundle: dict[str, Any], key: object = None) -> None:
+        """Show `bundle` (content by MIME type) in the running cell; in a script, write its text.
+
+        For `key` see `update`.
+        """
         from IPython import get_ipython
         from IPython.display import display
 
@@ -83,6 +87,7 @@ class Picture:
         if self._kernel is not None:
             self._parent = _running_cell(self._kernel)
         self._last = self._kept = bundle
+        self._key = key
         publish: Any = display  # typed in some versions of IPython, untyped in others
         publish(bundle, raw=True, display_id=self.display_id)
 
@@ -91,8 +96,16 @@ class Picture:
         """Whether `update` reaches anybody."""
         return self._kernel is not None
 
-    def update(self, bundle: dict[str, Any]) -> bool:
+    def update(self, bundle: dict[str, Any], key: object = None) -> bool:
         """Replace what is shown; nothing is sent where it is the same already.
+
+        Parameters
+        ----------
+        bundle : dict
+            Content by MIME type.
+        key : object, optional
+            What decides whether it is the same, where that is not its content: the place of the
+            progress sign is another in each paint.
 
         Returns
         -------
@@ -101,9 +114,10 @@ class Picture:
         """
         # The lock keeps an older picture, repeated on another thread, from being the last sent.
         with self._lock:
-            if self._kernel is None or bundle == self._last:
+            same = bundle == self._last if key is None else key == self._key
+            if self._kernel is None or same:
                 return False
-            self._last = bundle
+            self._last, self._key = bundle, key
             self._send(self._kernel, bundle, self._parent)
             _changed.add(self)
         return True
@@ -184,11 +198,12 @@ class Pacer:
     Attributes
     ----------
     messages : int
-        How many messages one paint sends: one for each picture of the subject.
+        How many messages one paint sends at least: one for each showing of the subject.
     """
 
     def __init__(self, paint: Callable[[], float | None]) -> None:
         self.messages = 1
+        self._more = 0
         self._paint = paint
         self._timer: asyncio.TimerHandle | None = None
         self._clock: asyncio.TimerHandle | None = None
@@ -203,6 +218,12 @@ class Pacer:
         due = _slots.take(max(self._earliest, now), self.messages)
         self._timer = asyncio.get_running_loop().call_later(due - now, self._run)
 
+    def sent(self, messages: int) -> None:
+        """Count what a paint has sent: more than usual, and the next one is later."""
+        self._more = max(messages - self.messages, 0)
+        if self._more:
+            _slots.take(time.monotonic(), self._more)
+
     def stop(self) -> None:
         """Paint no more."""
         self._stopped = True
@@ -216,8 +237,10 @@ class Pacer:
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
+        self._more = 0
         again = self._paint()
         # Counted from the end of the paint: one that takes long is done less often.
-        self._earliest = time.monotonic() + self.messages / (PER_SECOND * _MARGIN)
+        messages = self.messages + self._more
+        self._earliest = time.monotonic() + messages / (PER_SECOND * _MARGIN)
         if again is not None and not self._stopped:
             self._clock = asyncio.get_running_loop().call_later(again, self.wake)

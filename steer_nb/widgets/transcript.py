@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger.state import RequestState
 from steer_nb.widgets.calls import agent_of, answer_box, call_body, call_head
+from steer_nb.widgets.reading import Window
 from steer_nb.widgets.steers import decided, steer_line
 from steer_nb.widgets.text import (
+    CAP,
     clip,
     count,
     esc,
@@ -23,7 +26,7 @@ from steer_nb.widgets.text import (
     seconds,
     size,
 )
-from steer_nb.widgets.words import elapsed, gone, input_text, moment, part_tail
+from steer_nb.widgets.words import elapsed, gone, input_text, part_tail, said_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +37,16 @@ if TYPE_CHECKING:
         RequiredInputState,
         ResponseState,
     )
+    from steer_nb.widgets.reading import Reader
 
-__all__ = ["Hidden", "response_blocks", "transcript"]
+__all__ = ["LIVE_CAP", "Hidden", "Transcript", "response_blocks", "transcript"]
+
+LIVE_CAP: Final = 32 * 1024
+"""Most characters of what is being written: it is sent anew with each paint."""
 
 _MAX_BLOCKS: Final = 200
-_LINES: Final = 500
-"""Most lines of one message: short ones make a page of tens of thousands of pixels otherwise."""
+_NEWEST: Final = 20
+"""How many turns are looked at for what still changes."""
 
 _SOURCES: Final = 8
 _SUMMARY_CAP: Final = 8 * 1024
@@ -77,25 +84,101 @@ class Hidden:
             parts.append(count(self.turns, "earlier turn"))
         return " and ".join(parts)
 
+    def note(self) -> str:
+        """Say it as HTML; empty where nothing is left out."""
+        if not str(self):
+            return ""
+        text = f"… {self} are not shown here; lane.responses has everything"
+        return f'<p class="snb-note" role="note">{text}</p>'
 
-def transcript(lane: LaneState, now: float, cap: int) -> tuple[list[str], Hidden]:
-    """Blocks of HTML, oldest first, and what was left out."""
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Blocks of HTML, oldest first: those that are finished, and those that still change."""
+
+    done: list[str]
+    live: list[str]
+    hidden: Hidden
+    """What is left out before the finished ones."""
+    unseen: Hidden
+    """What is left out before the others."""
+
+
+def transcript(lane: LaneState, now: float, cap: int, reader: Reader) -> Transcript:
+    """Draw what was said on a lane.
+
+    Parameters
+    ----------
+    lane : LaneState
+        The lane.
+    now : float
+        Seconds since the trace began.
+    cap : int
+        Most characters of what is finished.
+    reader : Reader
+        What was drawn before.
+    """
+    turns = _turns(lane)
+    newest = list(islice(turns, _NEWEST))
+    # Whatever still changes, and all behind it, stands apart: the rest can be left alone.
+    last = max((place for place, turn in enumerate(newest) if _moves(turn)), default=-1)
+    live: list[str] = []
+    unseen = 0
+    for place in range(last + 1):
+        turn, room = newest[place], _MAX_BLOCKS // 2 - len(live)
+        left = LIVE_CAP - sum(map(len, live))
+        if left > 0 and room > 0:
+            start = _boundary(turn) if place == last else None
+            more, dropped = _blocks(turn, now, left, reader, room=room, start=start)
+            live += more
+            unseen += dropped
     blocks: list[str] = []
-    characters = shown = 0
-    left = cap
-    for thing in _turns(lane):
+    characters = 0
+    shown, left = last + 1, cap
+    for place, turn in enumerate(chain(newest, turns)):
+        if place < last or (place == last and isinstance(turn, RequestState)):
+            continue
         if left <= 0 or len(blocks) >= _MAX_BLOCKS:
             break
-        shown += 1
-        if isinstance(thing, RequestState):
-            more, dropped = [_lone_request(thing)], 0
-        else:
-            more, dropped = response_blocks(thing, now, left, room=_MAX_BLOCKS - len(blocks))
+        end = _boundary(turn) if place == last else None
+        more, dropped = _blocks(turn, now, left, reader, room=_MAX_BLOCKS - len(blocks), end=end)
         blocks += more
         characters += dropped
         left -= sum(map(len, more))
+        shown = max(shown, place + 1)
     total = len(lane.responses) + sum(_is_lone(request) for request in lane.requests)
-    return blocks[::-1], Hidden(characters, total - shown)
+    return Transcript(blocks[::-1], live[::-1], Hidden(characters, total - shown), Hidden(unseen))
+
+
+def _moves(turn: ResponseState | RequestState) -> bool:
+    if isinstance(turn, RequestState):
+        return turn.state == "sent"
+    return turn.is_live or any(steer.live for steer in turn.steers)
+
+
+def _boundary(turn: ResponseState | RequestState) -> int:
+    """Index of the first item that still changes; behind the last where only steers do."""
+    if isinstance(turn, RequestState):
+        return 0
+    behind = max(turn.items, default=-1) + 1
+    if not turn.is_live:
+        return behind
+    return min((index for index, item in turn.items.items() if item.done is None), default=behind)
+
+
+def _blocks(
+    turn: ResponseState | RequestState,
+    now: float,
+    cap: int,
+    reader: Reader,
+    *,
+    room: int,
+    start: int | None = None,
+    end: int | None = None,
+) -> tuple[list[str], int]:
+    if isinstance(turn, RequestState):
+        return [_lone_request(turn)], 0
+    return response_blocks(turn, now, cap, reader, room=room, start=start, end=end)
 
 
 def _is_lone(request: RequestState) -> bool:
@@ -113,8 +196,8 @@ def _turns(lane: LaneState) -> Iterator[ResponseState | RequestState]:
 
 def _lone_request(request: RequestState) -> str:
     word = _REQUEST_WORDS[request.state]
-    sent = moment(request.sent)
-    when = "sent" if sent is None or request.state == "unsent" else f"sent {seconds(sent)}"
+    # By the clock on the wall: it has no turn in which seconds could be counted.
+    when = "sent" if request.state == "unsent" else said_at(request.sent, "sent")
     detail = ": ".join(part for part in (request.error_code, request.error_message) if part)
     css = "snb-now" if request.state == "sent" else "snb-bad"
     why = f": {esc(clip(detail, 400))}" if detail else ""
@@ -144,27 +227,42 @@ def _ask(request: RequestState, trail: str = "") -> str:
 
 
 def response_blocks(
-    response: ResponseState, now: float, cap: int, *, room: int = _MAX_BLOCKS
+    response: ResponseState,
+    now: float,
+    cap: int,
+    reader: Reader,
+    *,
+    room: int = _MAX_BLOCKS,
+    start: int | None = None,
+    end: int | None = None,
 ) -> tuple[list[str], int]:
-    """Blocks of one response, newest first, and how many characters were left out."""
-    blocks: list[str] = [steer_line(steer) for steer in reversed(response.steers[-room:])]
-    if ending := _ending(response):
-        blocks.append(ending)
+    """Blocks of one response, newest first, and how many characters were left out.
+
+    Where `end` is given, only what stands before that item; where `start` is, only what begins
+    with that one.
+    """
+    blocks: list[str] = []
+    if end is None:
+        blocks += [steer_line(steer) for steer in reversed(response.steers[-room:])]
+        if ending := _ending(response):
+            blocks.append(ending)
     left = cap
     hidden = 0
     for index in sorted(response.items, reverse=True):
+        if (start is not None and index < start) or (end is not None and index >= end):
+            continue
         item = response.items[index]
         if left <= 0 or len(blocks) >= room:
             hidden += sum(part_tail(item, channel, 0)[1] for channel in _TEXT_CHANNELS)
             continue
-        html, dropped = _item(response, item, now, left)
+        html, dropped = _item(response, item, now, left, reader)
         html = _by_agent(item, html)
         hidden += dropped
         left -= len(html)
         if html:
             blocks.append(html)
-    if response.request is not None and left > 0 and (ask := _ask(response.request)):
-        blocks.append(ask)
+    if start is None and response.request is not None and left > 0:
+        blocks += [ask] if (ask := _ask(response.request)) else []
     return blocks, hidden
 
 
@@ -202,14 +300,16 @@ def _between_agents(item: ItemState) -> tuple[str, int]:
     return f'<p class="snb-note">message to <bdi>{to}</bdi>{sealed}</p>{said}', hidden
 
 
-def _item(response: ResponseState, item: ItemState, now: float, cap: int) -> tuple[str, int]:
+def _item(
+    response: ResponseState, item: ItemState, now: float, cap: int, reader: Reader
+) -> tuple[str, int]:
     kind = item.type or (
         "message" if any(key[0] in ("text", "transcript") for key in item.parts) else ""
     )
     if kind == "message":
-        return _message(item, cap)
+        return _message(response, item, cap, reader)
     if kind == "reasoning":
-        return _reasoning(response, item, now)
+        return _reasoning(response, item, now, reader)
     if kind == "agent_message":
         return _between_agents(item)
     if kind.endswith("_output") or kind == "mcp_approval_response":
@@ -250,7 +350,8 @@ def _answer_note(asked: RequiredInputState | None, too_late: bool) -> str:
     elif run is not None:
         took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
         edited = ", then edited" if asked.filled_by == "user" else ""
-        ran = f"ran{took}" if run.ok else f"raised {clip(run.error or 'an error', 200)}"
+        why = (run.error or "an error").removeprefix(f"{run.name} raised ")
+        ran = f"ran{took}" if run.ok else f"raised {clip(why, 200)}"
         parts.append(ran + edited)
     words = {
         "open": "optional, not answered" if asked.optional else "waits for your answer",
@@ -269,16 +370,22 @@ def _answer_note(asked: RequiredInputState | None, too_late: bool) -> str:
     return f'<p class="snb-note {css}">{esc(text)}</p>' if text else ""
 
 
-def _message(item: ItemState, cap: int) -> tuple[str, int]:
-    text, hidden = part_tail(item, "text", cap)
-    if not text:
-        text, hidden = part_tail(item, "transcript", cap)
+def _writes(response: ResponseState, item: ItemState) -> bool:
+    return item.done is None and response.is_live
+
+
+def _message(response: ResponseState, item: ItemState, cap: int, reader: Reader) -> tuple[str, int]:
+    most = LIVE_CAP if _writes(response, item) else CAP
+    window = reader.window(item, "text", most)
+    if not window.text:
+        window = reader.window(item, "transcript", most)
     refusal, unsaid = part_tail(item, "refusal", cap)
-    if not text and not refusal:
+    if not window.text and not refusal:
         text, refusal = _whole_content(item.data, cap)
-    shown = "\n".join(text.split("\n")[-_LINES:])
-    html = paragraphs(shown)
-    hidden += len(text) - len(shown)
+        window = Window(most)
+        window.feed(text)
+    html, hidden = reader.markdown(window, cap)
+    html = f'<div class="snb-md">{html}</div>' if html else ""
     if refusal:
         html += f'<div class="snb-refusal"><b>Refused:</b> <bdi>{esc(refusal)}</bdi></div>'
     if sources := _sources(item.data):
@@ -315,8 +422,10 @@ def _whole_content(data: dict[str, Any], cap: int) -> tuple[str, str]:
     return text[-cap:], refusal.strip()[-cap:]
 
 
-def _reasoning(response: ResponseState, item: ItemState, now: float) -> tuple[str, int]:
-    live = item.done is None and response.is_live
+def _reasoning(
+    response: ResponseState, item: ItemState, now: float, reader: Reader
+) -> tuple[str, int]:
+    live = _writes(response, item)
     took = elapsed(item.added, item.done, now if live else None)
     word = "Thinking" if live else "Thought"
     line = word if took is None else f"{word} for {took:.1f} s"
@@ -324,12 +433,13 @@ def _reasoning(response: ResponseState, item: ItemState, now: float) -> tuple[st
         line += ", interrupted"
     said = ""
     for channel in ("summary", "reasoning"):
-        text, hidden = part_tail(item, channel, _SUMMARY_CAP)
-        if text and said:
+        window = reader.window(item, channel, _SUMMARY_CAP)
+        html, hidden = reader.markdown(window, _SUMMARY_CAP)
+        if html and said:
             said += '<p class="snb-note">The thoughts themselves:</p>'
         if hidden:
             said += f'<p class="snb-note">… {size(hidden)} characters before this</p>'
-        said += paragraphs(text) if text else ""
+        said += html
     if not said:
         return f'<p class="snb-soft">{line}</p>', 0
-    return f"<details><summary>{line}</summary><div>{said}</div></details>", 0
+    return f'<details><summary>{line}</summary><div class="snb-md">{said}</div></details>', 0
