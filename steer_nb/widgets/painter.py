@@ -198,12 +198,11 @@ class Pacer:
     Attributes
     ----------
     messages : int
-        How many messages one paint sends at least: one for each showing of the subject.
+        How many messages one paint is expected to send: as many as the one before.
     """
 
     def __init__(self, paint: Callable[[], float | None]) -> None:
         self.messages = 1
-        self._more = 0
         self._paint = paint
         self._timer: asyncio.TimerHandle | None = None
         self._clock: asyncio.TimerHandle | None = None
@@ -219,10 +218,11 @@ class Pacer:
         self._timer = asyncio.get_running_loop().call_later(due - now, self._run)
 
     def sent(self, messages: int) -> None:
-        """Count what a paint has sent: more than usual, and the next one is later."""
-        self._more = max(messages - self.messages, 0)
-        if self._more:
-            _slots.take(time.monotonic(), self._more)
+        """Count what a paint has sent: moments that it did not take before are taken now."""
+        more = messages - self.messages
+        if more > 0:
+            _slots.take(time.monotonic(), more)
+        self.messages = max(messages, 1)
 
     def stop(self) -> None:
         """Paint no more."""
@@ -237,10 +237,8 @@ class Pacer:
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
-        self._more = 0
         again = self._paint()
         # Counted from the end of the paint: one that takes long is done less often.
-        messages = self.messages + self._more
-        self._earliest = time.monotonic() + messages / (PER_SECOND * _MARGIN)
+        self._earliest = time.monotonic() + self.messages / (PER_SECOND * _MARGIN)
         if again is not None and not self._stopped:
             self._clock = asyncio.get_running_loop().call_later(again, self.wake)

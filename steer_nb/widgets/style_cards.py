@@ -20,7 +20,6 @@ margin-top:4px}}
 .steer-nb.snb-top .snb-bar{{margin-bottom:-1px}}
 .steer-nb.snb-end>.snb-card{{border-bottom:1px solid var(--snb-line);border-radius:0 0 8px 8px;
 margin-bottom:4px;min-height:8px}}
-.steer-nb.snb-end>.snb-card>.snb-need:first-child{{margin-top:-1px}}
 .steer-nb .snb-scroll{{display:flex;flex-direction:column-reverse;max-height:40em;overflow-y:auto;
 overscroll-behavior:auto}}
 .steer-nb .snb-scroll.snb-live{{max-height:24em}}
@@ -105,9 +104,9 @@ white-space:nowrap}}
 overflow:hidden}}
 .steer-nb.steer-nb .snb-board td:nth-child(3){{min-width:16ch}}
 .steer-nb.steer-nb .snb-board td:nth-child(4){{min-width:9ch}}
-@media (max-width:640px){{.steer-nb.steer-nb .snb-board td,.steer-nb.steer-nb .snb-board th{{
-padding:5px 6px}}}}
 .steer-nb .snb-board .snb-chip{{white-space:nowrap}}
 .steer-nb.steer-nb .snb-board td.snb-num{{white-space:nowrap}}
 .steer-nb.steer-nb .snb-board tbody tr:last-child>*{{border-bottom:0}}
+@media (max-width:640px){{.steer-nb.steer-nb .snb-board td,.steer-nb.steer-nb .snb-board th{{
+padding:5px 6px}}.steer-nb .snb-board .snb-chip{{white-space:normal}}}}
 """

@@ -127,7 +127,7 @@ class _Stage:
         with self._lock:
             kept = (*self.showings, showing)
             self.showings = kept[-MOST_PICTURES:]
-            self._pacer.messages = len(self.showings)
+            self._pacer.messages = sum(map(len, self.showings))
             if self._unsubscribe is None:
                 self._unsubscribe = self.session.subscribe(self._pacer.wake)
                 _stages[self._key] = self
