@@ -29,7 +29,7 @@ __all__ = ["Blocks", "fence_after", "markdown"]
 _BLOCK: Final = 4 * 1024
 """Most characters that are read as Markdown at once: what is new in a paint costs no more."""
 
-_MOST_TAGS: Final = 6_000
+_MOST_TAGS: Final = 3_000
 """Most tags of one text; what is older than that is shown as it came."""
 
 _KEPT: Final = 1024 * 1024
@@ -117,6 +117,7 @@ def markdown(text: str, fence: str = "", blocks: Blocks | None = None) -> str:
             opening, _, body = source.partition("\n")
             html = _code(body, opening.strip("`~ \t"))
         else:
+            source = source.strip("\n")
             html = known.draw(source) if len(source) <= 2 * _BLOCK else paragraphs(source)
         tags += html.count("<")
         shown.append(html)

@@ -21,7 +21,7 @@ margin-top:4px}}
 .steer-nb.snb-end>.snb-card{{border-bottom:1px solid var(--snb-line);border-radius:0 0 8px 8px;
 margin-bottom:4px;min-height:8px}}
 .steer-nb .snb-scroll{{display:flex;flex-direction:column-reverse;max-height:40em;overflow-y:auto;
-overscroll-behavior:auto}}
+contain:content}}
 .steer-nb .snb-scroll.snb-live{{max-height:24em}}
 .steer-nb .snb-scroll>.snb-body{{flex:none;min-width:0}}
 .steer-nb .snb-scroll+.snb-scroll>.snb-body,.steer-nb.snb-end .snb-live>.snb-body{{padding-top:0}}

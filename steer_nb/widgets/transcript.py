@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LIVE_CAP", "Hidden", "Transcript", "response_blocks", "transcript"]
 
-LIVE_CAP: Final = 32 * 1024
+LIVE_CAP: Final = 16 * 1024
 """Most characters of what is being written: it is sent anew with each paint."""
 
 _MAX_BLOCKS: Final = 200

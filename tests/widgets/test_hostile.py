@@ -29,10 +29,35 @@ HOSTILE = {
     "template": "{{constructor.constructor('x')()}} ${1} %s %(a)s",
 }
 ALLOWED = {
-    "style", "div", "span", "bdi", "b", "p", "details", "summary", "i", "code", "ins", "del",
-    "table", "thead", "tbody", "tr", "th", "td",
+    "style",
+    "div",
+    "span",
+    "bdi",
+    "b",
+    "p",
+    "details",
+    "summary",
+    "i",
+    "code",
+    "ins",
+    "del",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
     # what Markdown may become
-    "a", "blockquote", "em", "hr", "li", "ol", "pre", "s", "strong", "ul",
+    "a",
+    "blockquote",
+    "em",
+    "hr",
+    "li",
+    "ol",
+    "pre",
+    "s",
+    "strong",
+    "ul",
 }
 EMPTY = {"hr"}  # fmt: skip
 ATTRIBUTES = {
