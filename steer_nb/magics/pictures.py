@@ -61,7 +61,7 @@ class _ShowEach(ast.NodeTransformer):
     def __init__(self, shell: Any) -> None:
         self._shell = shell
 
-    def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802 - ast's own name
+    def visit_Module(self, node: ast.Module) -> ast.Module:
         if self._shell.ast_node_interactivity in ("last_expr", "last_expr_or_assign"):
             node.body[:-1] = [_shown(line) if _is_steer(line) else line for line in node.body[:-1]]
         return node

@@ -1,9 +1,8 @@
-"""A lane that is read in a real JupyterLab: hostile words, a flood of them, folds that stay open."""
+"""A lane read in a real JupyterLab: hostile words, a flood of them, folds that stay open."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -74,15 +73,19 @@ def hostile(turn: Turn) -> Iterator[Step]:
 
 
 HOSTILE = [
-    "import steer_nb\n%load_ext steer_nb\nsession = steer_nb.connect('URL', journal=False)\n"
-    "from IPython.display import display\nfrom steer_nb.widgets import BoardView, LaneView\n"
-    "names = ['plain', 'fails', 'refuses', 'calls', 'n' * 120]\n"
-    "lanes = [session.lane(name) for name in names]\n"
-    "for lane in lanes: display(LaneView(session, lane))\n"
-    "display(BoardView(session))",
-    f"words = ['say', 'fail', 'refuse', 'call', 'line']\nmark = {MARK!r}\n"
-    "for lane, word in zip(lanes, words): lane.create(f'{word} {mark}')\n"
-    "session.wait(60)",
+    (
+        "import steer_nb\n%load_ext steer_nb\nsession = steer_nb.connect('URL', journal=False)\n"
+        "from IPython.display import display\nfrom steer_nb.widgets import BoardView, LaneView\n"
+        "names = ['plain', 'fails', 'refuses', 'calls', 'n' * 120]\n"
+        "lanes = [session.lane(name) for name in names]\n"
+        "for lane in lanes: display(LaneView(session, lane))\n"
+        "display(BoardView(session))"
+    ),
+    (
+        f"words = ['say', 'fail', 'refuse', 'call', 'line']\nmark = {MARK!r}\n"
+        "for lane, word in zip(lanes, words): lane.create(f'{word} {mark}')\n"
+        "session.wait(60)"
+    ),
     "%steer pending",
     "lanes[0].response",
 ]
@@ -171,17 +174,21 @@ WORDS = 30_000
 @scenario("flood", "Writes as fast as it can.")
 def flood(turn: Turn) -> Iterator[Step]:
     yield Think("**Planning**\n\nIt will be much.")
-    ends = {number: "\n\n" for number in range(0, WORDS, 60)}
+    ends = dict.fromkeys(range(0, WORDS, 60), "\n\n")
     yield Say("".join(f"*word{n}* {ends.get(n, '')}" for n in range(WORDS)))
 
 
 FLOOD = [
-    "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
-    "session = steer_nb.connect('URL', journal=False, quiet=True)\nlane = session.lane('flood')\n"
-    "LaneView(session, lane)",
+    (
+        "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
+        "session = steer_nb.connect('URL', journal=False, quiet=True)\nlane = session.lane('flood')\n"
+        "LaneView(session, lane)"
+    ),
     "response = lane.create('Go.')",
-    "times = [e.t for e in session.trace if e.kind == 'in']\ntimes = times[-len(times) // 3:]\n"
-    "print('RATE', len(times) / (times[-1] - times[0]), len(times))",
+    (
+        "times = [e.t for e in session.trace if e.kind == 'in']\ntimes = times[-len(times) // 3:]\n"
+        "print('RATE', len(times) / (times[-1] - times[0]), len(times))"
+    ),
 ]
 WATCH = """() => {
   window.stalls = []; window.paints = [];
@@ -244,9 +251,11 @@ def long(turn: Turn) -> Iterator[Step]:
 
 
 READING = [
-    "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
-    "session = steer_nb.connect('URL', journal=False, quiet=True)\nlane = session.lane('planner')\n"
-    "LaneView(session, lane)",
+    (
+        "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
+        "session = steer_nb.connect('URL', journal=False, quiet=True)\nlane = session.lane('planner')\n"
+        "LaneView(session, lane)"
+    ),
     "lane.create('The first.')",
     "lane.create('And more.')",
 ]
