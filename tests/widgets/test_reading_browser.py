@@ -181,7 +181,8 @@ def flood(turn: Turn) -> Iterator[Step]:
 FLOOD = [
     (
         "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
-        "session = steer_nb.connect('URL', journal=False, quiet=True)\nlane = session.lane('flood')\n"
+        "session = steer_nb.connect('URL', journal=False, quiet=True)\n"
+        "lane = session.lane('flood')\n"
         "LaneView(session, lane)"
     ),
     "response = lane.create('Go.')",
@@ -253,7 +254,8 @@ def long(turn: Turn) -> Iterator[Step]:
 READING = [
     (
         "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
-        "session = steer_nb.connect('URL', journal=False, quiet=True)\nlane = session.lane('planner')\n"
+        "session = steer_nb.connect('URL', journal=False, quiet=True)\n"
+        "lane = session.lane('planner')\n"
         "LaneView(session, lane)"
     ),
     "lane.create('The first.')",
