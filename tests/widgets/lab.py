@@ -130,7 +130,6 @@ def _choose(page: Any, number: int) -> None:
     )
 
 
-
 class Card:
     """The card of the one lane that a cell shows: several pictures, read like one locator."""
 
