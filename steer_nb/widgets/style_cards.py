@@ -20,6 +20,8 @@ margin-top:4px}}
 .steer-nb.snb-top .snb-bar{{margin-bottom:-1px}}
 .steer-nb.snb-end>.snb-card{{border-bottom:1px solid var(--snb-line);border-radius:0 0 8px 8px;
 margin-bottom:4px;min-height:8px}}
+.jp-OutputArea-child:has(+.jp-OutputArea-child .snb-say) .steer-nb.snb-end>.snb-card{{
+margin-bottom:0;min-height:1px}}
 .steer-nb .snb-scroll{{display:flex;flex-direction:column-reverse;max-height:40em;overflow-y:auto;
 contain:content}}
 .steer-nb .snb-scroll.snb-live{{max-height:24em}}
