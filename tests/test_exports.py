@@ -34,7 +34,16 @@ PUBLIC = [
     "unload_ipython_extension",
 ]
 
-HEAVY = ["pandas", "ipywidgets", "altair", "websockets", "IPython", "nest_asyncio", "msgspec"]
+HEAVY = [
+    "pandas",
+    "ipywidgets",
+    "altair",
+    "websockets",
+    "IPython",
+    "nest_asyncio",
+    "msgspec",
+    "markdown_it",
+]
 
 
 def test_public_names_are_pinned_and_exist():

@@ -68,11 +68,15 @@ class Picture:
         self._kernel: Any | None = None
         self._parent: dict[str, Any] = {}
         self._last: dict[str, Any] | None = None
+        self._key: object = None
         self._kept: dict[str, Any] | None = None
         self._lock = threading.Lock()
 
-    def show(self, bundle: dict[str, Any]) -> None:
-        """Show `bundle` (content by MIME type) in the running cell; in a script, write its text."""
+    def show(self, bundle: dict[str, Any], key: object = None) -> None:
+        """Show `bundle` (content by MIME type) in the running cell; in a script, write its text.
+
+        For `key` see `update`.
+        """
         from IPython import get_ipython
         from IPython.display import display
 
@@ -83,6 +87,7 @@ class Picture:
         if self._kernel is not None:
             self._parent = _running_cell(self._kernel)
         self._last = self._kept = bundle
+        self._key = key
         publish: Any = display  # typed in some versions of IPython, untyped in others
         publish(bundle, raw=True, display_id=self.display_id)
 
@@ -91,8 +96,16 @@ class Picture:
         """Whether `update` reaches anybody."""
         return self._kernel is not None
 
-    def update(self, bundle: dict[str, Any]) -> bool:
+    def update(self, bundle: dict[str, Any], key: object = None) -> bool:
         """Replace what is shown; nothing is sent where it is the same already.
+
+        Parameters
+        ----------
+        bundle : dict
+            Content by MIME type.
+        key : object, optional
+            What decides whether it is the same, where that is not its content: the place of the
+            progress sign is another in each paint.
 
         Returns
         -------
@@ -101,9 +114,10 @@ class Picture:
         """
         # The lock keeps an older picture, repeated on another thread, from being the last sent.
         with self._lock:
-            if self._kernel is None or bundle == self._last:
+            same = bundle == self._last if key is None else key == self._key
+            if self._kernel is None or same:
                 return False
-            self._last = bundle
+            self._last, self._key = bundle, key
             self._send(self._kernel, bundle, self._parent)
             _changed.add(self)
         return True
@@ -184,7 +198,7 @@ class Pacer:
     Attributes
     ----------
     messages : int
-        How many messages one paint sends: one for each picture of the subject.
+        How many messages one paint is expected to send: as many as the one before.
     """
 
     def __init__(self, paint: Callable[[], float | None]) -> None:
@@ -202,6 +216,13 @@ class Pacer:
         now = time.monotonic()
         due = _slots.take(max(self._earliest, now), self.messages)
         self._timer = asyncio.get_running_loop().call_later(due - now, self._run)
+
+    def sent(self, messages: int) -> None:
+        """Count what a paint has sent: moments that it did not take before are taken now."""
+        more = messages - self.messages
+        if more > 0:
+            _slots.take(time.monotonic(), more)
+        self.messages = max(messages, 1)
 
     def stop(self) -> None:
         """Paint no more."""

@@ -6,23 +6,24 @@ run, opened or fetched.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from steer_nb.ledger import rules
 from steer_nb.widgets.calls import call_title
+from steer_nb.widgets.console import NAME_CAP, TITLES, board_plain, lane_plain, plain_parts
 from steer_nb.widgets.decisions import (
     decisions_html,
-    decisions_plain,
     line_html,
-    line_plain,
     to_decide,
 )
+from steer_nb.widgets.reading import Reader
 from steer_nb.widgets.style import NO_MATH, STYLE, spin_delay
 from steer_nb.widgets.text import (
     CAP,
     NONE,
+    age,
     clip,
-    clock,
     count,
     esc,
     esc_strict,
@@ -32,14 +33,16 @@ from steer_nb.widgets.text import (
 from steer_nb.widgets.transcript import transcript
 from steer_nb.widgets.words import (
     Chip,
+    by_need,
     gone,
     lane_chip,
+    lane_for,
+    lane_hint,
     lane_meta,
     lane_now,
-    lane_since,
     lane_tokens,
-    part_tail,
     steer_counts,
+    to_type,
     working,
 )
 
@@ -48,18 +51,21 @@ if TYPE_CHECKING:
     from steer_nb.ledger.state import LaneState, ResponseState
 
 __all__ = [
+    "LaneParts",
+    "Piece",
     "board",
+    "board_again",
     "board_plain",
     "card",
     "chip_html",
     "frame",
+    "framed_piece",
     "head_html",
     "lane_card",
+    "lane_parts",
     "lane_plain",
     "need",
 ]
-
-_PLAIN_CAP = 4096
 
 
 def frame(inner: str, label: str) -> str:
@@ -70,6 +76,41 @@ def frame(inner: str, label: str) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One of the pictures that make up a card."""
+
+    html: str
+    """What stands inside the card's border."""
+    text: str
+    """The same for places without HTML."""
+    label: str
+    """Its accessible name."""
+    key: object = None
+    """What decides whether it is worth sending again, where that is not its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneParts:
+    """A lane's card in the parts that change at different times.
+
+    A picture is replaced whole, and with it what a person unfolded, selected or scrolled in it:
+    what is finished is another picture than what is being written.
+    """
+
+    head: Piece
+    done: Piece
+    tail: Piece
+
+
+def framed_piece(piece: Piece, css: str, *, styled: bool) -> str:
+    """Put one piece of a card into an element of its own; one of them brings the style sheet."""
+    inner = f'<div class="snb-card">{piece.html}</div>'
+    role = f' role="region" aria-label="{esc_strict(piece.label)}"' if styled else ""
+    sheet = STYLE if styled else ""
+    return f'{sheet}<div class="steer-nb snb-part {css} {NO_MATH}"{role}>{inner}</div>'
+
+
 def chip_html(chip: Chip) -> str:
     """A state as an element: colour, symbol and word."""
     return (
@@ -78,15 +119,17 @@ def chip_html(chip: Chip) -> str:
     )
 
 
-def card(name: str, chip: Chip, meta: str, *parts: str, busy: float | None = None) -> str:
-    """Lay out a card: a head line, a progress sign while `busy` (its clock), and parts below."""
-    bar = ""
-    if busy is not None:
-        bar = (
-            '<div class="snb-bar" role="progressbar" aria-label="working">'
-            f'<i style="{spin_delay(busy)}"></i></div>'
-        )
-    return f'<div class="snb-card">{head_html(name, chip, meta)}{bar}{"".join(parts)}</div>'
+def card(name: str, chip: Chip, meta: str, *parts: str) -> str:
+    """Lay out a card: a head line, and parts below."""
+    return f'<div class="snb-card">{head_html(name, chip, meta)}{"".join(parts)}</div>'
+
+
+def _bar(now: float) -> str:
+    """Draw the sign that something goes on."""
+    return (
+        '<div class="snb-bar" role="progressbar" aria-label="working">'
+        f'<i style="{spin_delay(now)}"></i></div>'
+    )
 
 
 def head_html(name: str, chip: Chip, meta: str) -> str:
@@ -94,6 +137,74 @@ def head_html(name: str, chip: Chip, meta: str) -> str:
     return (
         f'<div class="snb-head"><b class="snb-name" dir="auto">{esc_strict(clip(name, 256))}</b> '
         f'{chip_html(chip)} <span class="snb-meta">{esc(meta)}</span></div>'
+    )
+
+
+def _scroll(body: str, label: str, css: str = "") -> str:
+    """Bound the height of what was said; the newest is in view, keys scroll to the rest."""
+    return (
+        f'<div class="snb-scroll {css}" tabindex="0" role="group" aria-label="{esc_strict(label)}">'
+        f'<div class="snb-body">{body}</div></div>'
+    )
+
+
+def lane_parts(
+    ledger: Ledger,
+    lane: LaneState,
+    now: float,
+    *,
+    cap: int = CAP,
+    reader: Reader | None = None,
+    whole: bool = False,
+    left: str = "",
+) -> LaneParts:
+    """Draw a lane in parts, for a card that goes on changing.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What the lane belongs to.
+    lane : LaneState
+        The lane.
+    now : float
+        Seconds since the trace began.
+    cap : int
+        Most characters of finished text to draw; the oldest are left out, with a note.
+    reader : Reader, optional
+        What was drawn before.
+    whole : bool
+        Whether a running clock shows whole seconds: the head changes with each of them only.
+    left : str
+        The time on the clock since when nobody watches the lane any more.
+    """
+    said = transcript(lane, now, cap, reader or Reader())
+    chip, meta = lane_chip(ledger, lane), lane_meta(lane, now, whole=whole)
+    busy = working(lane) and not left
+    word, end = chip, ""
+    if left:
+        word = Chip("idle", "■", f"not watched since {left}", chip.rank)
+        end = (
+            f'<div class="snb-need snb-soft">This is how it stood at {left}: {esc(str(chip))}. '
+            f'<span class="snb-hint"><code>%steer show{to_type(lane) or " NAME"}</code></span> '
+            "watches it again.</div>"
+        )
+    head = head_html(lane.name, word, meta) + (_bar(now) if busy else "")
+    done = said.hidden.note() + "".join(said.done)
+    if not done and not said.live:
+        done = '<p class="snb-soft">Nothing has been sent on this lane yet.</p>'
+    live = said.unseen.note() + "".join(said.live)
+    shown = clip(lane.name, 60)
+    tail = [
+        _scroll(live, f"What {shown} is writing", "snb-live") if live else "",
+        line_html(ledger),
+        *((end,) if left else (decisions_html(to_decide(ledger, lane)), need(lane))),
+    ]
+    name, state = f"Lane {lane.name}: {word.text}", f"{plain(lane.name)}  {word}  {meta}".rstrip()
+    finished, going, rest = plain_parts(ledger, lane)
+    return LaneParts(
+        Piece(head, state, name, key=(word, meta, busy)),
+        Piece(_scroll(done, f"What was said on {shown}") if done else "", finished, "Finished"),
+        Piece("".join(tail), "\n".join(part for part in (going, rest) if part), "Newest"),
     )
 
 
@@ -109,32 +220,16 @@ def lane_card(ledger: Ledger, lane: LaneState, now: float, *, cap: int = CAP) ->
     now : float
         Seconds since the trace began.
     cap : int
-        Most characters of text to draw; the oldest are left out, with a note.
+        Most characters of finished text to draw; the oldest are left out, with a note.
 
     Returns
     -------
     str
         An HTML fragment.
     """
-    chip = lane_chip(ledger, lane)
-    blocks, hidden = transcript(lane, now, cap)
-    body = "".join(blocks)
-    if str(hidden):
-        note = f"{hidden} are not shown here; lane.responses has everything"
-        body = f'<p class="snb-note" role="note">… {note}</p>{body}'
-    if not body:
-        body = '<p class="snb-soft">Nothing has been sent on this lane yet.</p>'
-    inner = card(
-        lane.name,
-        chip,
-        lane_meta(lane, now),
-        f'<div class="snb-body">{body}</div>',
-        line_html(ledger),
-        decisions_html(to_decide(ledger, lane)),
-        need(lane),
-        busy=now if working(lane) else None,
-    )
-    return frame(inner, f"Lane {lane.name}: {chip.text}")
+    parts = lane_parts(ledger, lane, now, cap=cap)
+    inner = f'<div class="snb-card">{parts.head.html}{parts.done.html}{parts.tail.html}</div>'
+    return frame(inner, parts.head.label)
 
 
 def need(lane: LaneState) -> str:
@@ -159,19 +254,27 @@ def need(lane: LaneState) -> str:
     return f'<div class="snb-need">{head} {hint}</div>'
 
 
-def board(ledger: Ledger, now: float) -> str:  # noqa: ARG001 - drawn like the other pictures
-    """All lanes at a glance; those that need a person come first."""
+def board(ledger: Ledger, now: float, *, left: str = "") -> str:
+    """All lanes at a glance; those that need a person come first.
+
+    Where `left` is given, nobody watches them since that time.
+    """
     rows = []
-    for chip, lane in _sorted(ledger):
-        tokens, since = lane_tokens(lane), lane_since(ledger, lane)
+    for chip, lane in by_need(ledger):
+        tokens, lasts = lane_tokens(lane), lane_for(ledger, lane, now)
         state = Chip(chip.css, chip.symbol, chip.text.split(":")[0], chip.rank)
+        name, short = (esc_strict(clip(lane.name, most)) for most in (256, NAME_CAP))
+        what = esc(lane_now(ledger, lane))
+        if hint := lane_hint(ledger, lane):
+            what = f"{what} " if what else ""
+            what += f'<span class="snb-hint"><code>{esc_strict(hint)}</code></span>'
         cells = (
-            f'<th scope="row" dir="auto">{esc_strict(clip(lane.name, 256))}</th>',
+            f'<th scope="row" dir="auto" title="{name}"><span class="snb-two">{short}</span></th>',
             f"<td>{chip_html(state)}</td>",
-            f'<td dir="auto">{esc(lane_now(ledger, lane))}</td>',
+            f'<td dir="auto">{what}</td>',
             f"<td>{esc(steer_counts(lane))}</td>",
             f'<td class="snb-num">{NONE if tokens is None else grouped(tokens)}</td>',
-            f'<td class="snb-num">{NONE if since is None else clock(since)}</td>',
+            f'<td class="snb-num">{NONE if lasts is None else age(lasts)}</td>',
         )
         rows.append(f"<tr>{''.join(cells)}</tr>")
     if not rows:
@@ -180,76 +283,27 @@ def board(ledger: Ledger, now: float) -> str:  # noqa: ARG001 - drawn like the o
             "<code>%steer open NAME</code> opens one.</p></div>"
         )
     else:
-        titles = ("lane", "state", "now", "steers", "tokens", "since")
-        head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+        head = "".join(f'<th scope="col">{title}</th>' for title in TITLES)
         inner = (
             f'<table class="snb-board" aria-label="All lanes"><thead><tr>{head}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table>"
         )
-    return frame(f'<div class="snb-card">{inner}{line_html(ledger)}</div>', "All lanes")
-
-
-def _sorted(ledger: Ledger) -> list[tuple[Chip, LaneState]]:
-    pairs = [(lane_chip(ledger, lane), lane) for lane in ledger.lanes.values()]
-    return sorted(pairs, key=lambda pair: pair[0].rank)
-
-
-def lane_plain(ledger: Ledger, lane: LaneState, now: float) -> str:
-    """Write a lane out as plain text, for consoles and for places without HTML."""
-    head = f"{plain(lane.name)}  {lane_chip(ledger, lane)}  {lane_meta(lane, now)}".rstrip()
-    text, whole = _newest_text(lane)
-    lines = [head]
-    if not whole:
-        lines.append("… what came before this is not shown here")
-    if text:
-        lines.append(plain(text))
-    if rules.answerable(lane) is not None and not gone(lane):
-        lines.append("%steer pending shows what it waits for")
-    lines += [line for line in [line_plain(ledger)] if line]
-    lines += decisions_plain(to_decide(ledger, lane))
-    return "\n".join(lines)
-
-
-def _newest_text(lane: LaneState) -> tuple[str, bool]:
-    """Return the end of what was written, and whether that is all of it."""
-    shown: list[str] = []
-    left, whole = _PLAIN_CAP, True
-    for response in reversed(lane.responses):
-        for index in sorted(response.items, reverse=True):
-            text, before = part_tail(response.items[index], "text", left)
-            left -= len(text)
-            whole = whole and not before
-            if text:
-                shown.append(text)
-        if left <= 0:
-            whole = whole and response is lane.responses[0]
-            break
-    return "\n\n".join(text.strip("\n") for text in reversed(shown)), whole
-
-
-def board_plain(ledger: Ledger) -> str:
-    """Write the board out as plain text."""
-    rows = [("lane", "state", "now", "steers", "tokens", "since")]
-    for chip, lane in _sorted(ledger):
-        tokens, since = lane_tokens(lane), lane_since(ledger, lane)
-        rows.append(
-            (
-                plain(lane.name),
-                str(chip),
-                lane_now(ledger, lane),
-                steer_counts(lane),
-                NONE if tokens is None else str(tokens),
-                NONE if since is None else clock(since),
-            )
+    below = line_html(ledger)
+    if left:
+        below += (
+            f'<div class="snb-need snb-soft">■ not watched since {left}. '
+            '<span class="snb-hint"><code>%steer lanes</code></span> watches them again.</div>'
         )
-    if len(rows) == 1:
-        return "No lane is open yet. %steer open NAME opens one."
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    table = "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
-    return "\n".join(part for part in (table, line_plain(ledger)) if part)
+    return frame(f'<div class="snb-card">{inner}{below}</div>', "All lanes")
+
+
+def board_again(ledger: Ledger, now: float) -> float | None:
+    """After how many seconds the board looks different although nothing happened."""
+    lasting = [lane_for(ledger, lane, now) for lane in ledger.lanes.values()]
+    known = [lasts for lasts in lasting if lasts is not None]
+    if not known:
+        return None
+    return min(1.0 if lasts < 60 else 60 - lasts % 60 for lasts in known)
 
 
 def response_card(response: ResponseState, now: float) -> str:
@@ -257,7 +311,7 @@ def response_card(response: ResponseState, now: float) -> str:
     from steer_nb.widgets.transcript import response_blocks
 
     chip = response_chip(response)
-    blocks, _ = response_blocks(response, now, CAP)
+    blocks, _ = response_blocks(response, now, CAP, Reader())
     tokens = response.tokens("total_tokens")
     meta = " · ".join(
         part
@@ -269,7 +323,7 @@ def response_card(response: ResponseState, now: float) -> str:
         if part
     )
     body = "".join(reversed(blocks)) or '<p class="snb-soft">Nothing was written.</p>'
-    inner = card(response.id, chip, meta, f'<div class="snb-body">{body}</div>')
+    inner = card(response.id, chip, meta, _scroll(body, "What was written"))
     return frame(inner, f"Response {response.id}: {chip.text}")
 
 

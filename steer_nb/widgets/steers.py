@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steer_nb.widgets.text import clip, count, esc, esc_strict, seconds
-from steer_nb.widgets.words import input_text, moment, open_count
+from steer_nb.widgets.words import input_text, moment, open_count, turn_start
 
 if TYPE_CHECKING:
     from steer_nb.ledger.state import SteerState
@@ -53,7 +53,11 @@ def steer_plain(steer: SteerState) -> str:
 
 
 def steer_trail(steer: SteerState) -> list[str]:
-    """States in the order they were reached, each with its time, the last one explained."""
+    """States in the order they were reached, the last one explained.
+
+    Each has its time in seconds of the turn that was steered, as the lane's own clock counts them.
+    """
+    start = _start(steer)
     reached = [
         (steer.sent, "sent"),
         (steer.accepted, "accepted"),
@@ -61,7 +65,7 @@ def steer_trail(steer: SteerState) -> list[str]:
         (steer.committed, "committed"),
         (steer.failed, "failed"),
     ]
-    steps = [(entry.seq, _step(entry, word)) for entry, word in reached if entry is not None]
+    steps = [(entry.seq, _step(entry, word, start)) for entry, word in reached if entry is not None]
     # A commit can be read before its acknowledgement: the trail shows what came first.
     steps.sort(key=lambda step: step[0])
     trail = [text for _, text in steps] or ["sent"]
@@ -86,9 +90,14 @@ def decided(decision: str, again_key: str | None) -> str:
     return "dropped" if decision == "dropped" else f"sent again as {again_key or 'another'}"
 
 
-def _step(entry: Entry, word: str) -> str:
+def _start(steer: SteerState) -> float | None:
+    turn = None if steer.parent is None else moment(turn_start(steer.parent))
+    return moment(steer.sent) if turn is None else turn
+
+
+def _step(entry: Entry, word: str, start: float | None) -> str:
     when = moment(entry)
-    return word if when is None else f"{word} {seconds(when)}"
+    return word if when is None or start is None else f"{word} {seconds(max(when - start, 0.0))}"
 
 
 def _pending_reason(steer: SteerState) -> str:

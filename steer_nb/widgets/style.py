@@ -13,6 +13,7 @@ from typing import Final
 from steer_nb.widgets.style_cards import CARDS, SPIN_S
 from steer_nb.widgets.style_forms import FORMS
 from steer_nb.widgets.style_talk import TALK
+from steer_nb.widgets.style_text import TEXT
 
 __all__ = ["NO_MATH", "STYLE", "spin_delay"]
 
@@ -36,6 +37,10 @@ _PALETTE = f"""
 --snb-mono:var(--jp-code-font-family,ui-monospace,Menlo,Consolas,monospace);
 max-width:860px;color:var(--snb-ink);
 font:14px/1.5 var(--jp-ui-font-family,system-ui,-apple-system,"Segoe UI",sans-serif)}}
+@supports (color:color-mix(in srgb,red,blue)){{
+.steer-nb{{--snb-bg2:color-mix(in srgb,var(--snb-ink) 4%,var(--snb-bg))}}
+[data-jp-theme-light="false"] .steer-nb,.vscode-dark .steer-nb{{
+--snb-bg2:color-mix(in srgb,var(--snb-ink) 7%,var(--snb-bg))}}}}
 @media (prefers-color-scheme:dark){{
 body:not([data-jp-theme-light]):not(.vscode-light) .steer-nb{{{_DARK_PAGE}}}}}
 [data-jp-theme-light="false"] .steer-nb,.vscode-dark .steer-nb{{{_DARK}}}
@@ -43,7 +48,7 @@ body:not([data-jp-theme-light]):not(.vscode-light) .steer-nb{{{_DARK_PAGE}}}}}
 .steer-nb *{{box-sizing:border-box}}
 """
 
-STYLE: Final = "<style>" + (_PALETTE + CARDS + FORMS + TALK).replace("\n", "") + "</style>"
+STYLE: Final = "<style>" + (_PALETTE + CARDS + TEXT + FORMS + TALK).replace("\n", "") + "</style>"
 """The style sheet as an element, ready to be put in front of any of our HTML."""
 
 

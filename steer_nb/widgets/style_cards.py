@@ -12,6 +12,22 @@ SPIN_S: Final = 1.2
 CARDS: Final = f"""
 .steer-nb .snb-card{{border:1px solid var(--snb-line);border-radius:8px;overflow:hidden;
 background:var(--snb-bg)}}
+.steer-nb:not(.snb-part):not(.snb-widget)>.snb-card{{margin:4px 0}}
+.steer-nb.snb-part>.snb-card{{border-radius:0;border-top:0;border-bottom:0}}
+.steer-nb.snb-top>.snb-card{{border-top:1px solid var(--snb-line);border-radius:8px 8px 0 0;
+margin-top:4px}}
+.jp-RenderedHTMLCommon>.steer-nb.snb-part{{margin-bottom:0}}
+.steer-nb.snb-top .snb-bar{{margin-bottom:-1px}}
+.steer-nb.snb-end>.snb-card{{border-bottom:1px solid var(--snb-line);border-radius:0 0 8px 8px;
+margin-bottom:4px;min-height:8px}}
+.jp-OutputArea-child:has(+.jp-OutputArea-child .snb-say) .steer-nb.snb-end>.snb-card{{
+margin-bottom:0;min-height:1px}}
+.steer-nb .snb-scroll{{display:flex;flex-direction:column-reverse;max-height:40em;overflow-y:auto;
+contain:content}}
+.steer-nb .snb-scroll.snb-live{{max-height:24em}}
+.steer-nb .snb-scroll>.snb-body{{flex:none;min-width:0}}
+.steer-nb .snb-scroll+.snb-scroll>.snb-body,.steer-nb.snb-end .snb-live>.snb-body{{padding-top:0}}
+.steer-nb .snb-scroll:focus-visible{{outline:2px solid var(--snb-steer);outline-offset:-2px}}
 .steer-nb .snb-head{{display:flex;flex-wrap:wrap;gap:2px 12px;align-items:baseline;padding:8px 12px;
 background:var(--snb-bg2);border-bottom:1px solid var(--snb-line)}}
 .steer-nb .snb-name{{font-weight:600;overflow-wrap:anywhere;min-width:0}}
@@ -32,7 +48,8 @@ background:var(--snb-run);animation:snb-go {SPIN_S}s ease-in-out infinite altern
 .steer-nb .snb-bar i{{animation:none;width:100%;opacity:.5}}}}
 .steer-nb .snb-body{{padding:10px 12px;overflow-wrap:anywhere}}
 .steer-nb .snb-body p{{margin:0 0 8px;white-space:pre-wrap}}
-.steer-nb .snb-body>:last-child{{margin-bottom:0}}
+.steer-nb .snb-body>:first-child{{margin-top:0}}
+.steer-nb .snb-body>:last-child,.steer-nb .snb-body>:last-child>:last-child{{margin-bottom:0}}
 .steer-nb details{{color:var(--snb-soft);margin:0 0 8px}}
 .steer-nb summary{{cursor:pointer;display:list-item}}
 .steer-nb details>div{{padding:4px 0 0 14px}}
@@ -46,7 +63,7 @@ white-space:normal}}
 .steer-nb .snb-trail .snb-done{{color:var(--snb-ink)}}
 .steer-nb .snb-trail .snb-now{{color:var(--snb-steer);font-weight:600}}
 .steer-nb .snb-trail .snb-bad{{color:var(--snb-fail);font-weight:600}}
-.steer-nb .snb-calltop{{margin:8px 0 0}}
+.steer-nb .snb-calltop{{margin:0}}.steer-nb .snb-body>*+.snb-calltop{{margin-top:8px}}
 .steer-nb .snb-calltop b{{font-weight:600}}
 .steer-nb .snb-calltop span{{color:var(--snb-soft);font-size:12px;margin-left:8px}}
 .steer-nb .snb-call{{font:12.5px/1.5 var(--snb-mono);background:var(--snb-bg2);color:var(--snb-ink);
@@ -84,8 +101,14 @@ border:0;border-bottom:1px solid var(--snb-line);vertical-align:baseline;overflo
 white-space:normal;max-width:none}}
 .steer-nb.steer-nb .snb-board thead th{{font-size:12px;color:var(--snb-soft);font-weight:600;
 white-space:nowrap}}
-.steer-nb.steer-nb .snb-board tbody th{{font-weight:400;min-width:10ch}}
+.steer-nb.steer-nb .snb-board tbody th{{font-weight:400;min-width:12ch}}
+.steer-nb .snb-two{{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;
+overflow:hidden}}
+.steer-nb.steer-nb .snb-board td:nth-child(3){{min-width:16ch}}
+.steer-nb.steer-nb .snb-board td:nth-child(4){{min-width:9ch}}
 .steer-nb .snb-board .snb-chip{{white-space:nowrap}}
 .steer-nb.steer-nb .snb-board td.snb-num{{white-space:nowrap}}
 .steer-nb.steer-nb .snb-board tbody tr:last-child>*{{border-bottom:0}}
+@media (max-width:640px){{.steer-nb.steer-nb .snb-board td,.steer-nb.steer-nb .snb-board th{{
+padding:5px 6px}}.steer-nb .snb-board .snb-chip{{white-space:normal}}}}
 """

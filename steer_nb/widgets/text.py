@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CAP",
     "NONE",
+    "age",
     "clip",
     "clock",
     "count",
@@ -153,12 +154,18 @@ def paragraphs(text: str, css: str = "") -> str:
 
 
 def readable(text: str) -> tuple[tuple[str, str], ...] | None:
-    """Read JSON arguments as (name, value) pairs for people; None where they are no JSON object.
+    r"""Read JSON arguments as (name, value) pairs for people; None where they are no JSON object.
+
+    The lines of a text stand below each other, each behind a mark: a text must not be able to look
+    like an argument of its own.
 
     Examples
     --------
     >>> readable('{"city": "Lisbon", "days": 2}')
     (('city', '"Lisbon"'), ('days', '2'))
+    >>> print(readable('{"note": "one\\ntwo"}')[0][1])
+    "one
+      │ two"
     """
     try:
         value = json.loads(text)
@@ -166,10 +173,32 @@ def readable(text: str) -> tuple[tuple[str, str], ...] | None:
         return None
     if not isinstance(value, dict):
         return None
-    return tuple(
-        (str(name), json.dumps(part, ensure_ascii=False, indent=1 if _nested(part) else None))
-        for name, part in value.items()
-    )
+    return tuple((str(name), _value(part)) for name, part in value.items())
+
+
+def _value(part: object) -> str:
+    if isinstance(part, str) and "\n" in part:
+        lines = [json.dumps(line, ensure_ascii=False)[1:-1] for line in part.split("\n")]
+        return '"' + "\n  │ ".join(lines) + '"'
+    return json.dumps(part, ensure_ascii=False, indent=1 if _nested(part) else None)
+
+
+def age(value: float) -> str:
+    """How long something has lasted, as exactly as one wants to know it.
+
+    Examples
+    --------
+    >>> age(3.4), age(75), age(3700), age(200_000)
+    ('3 s', '1 min', '1 h 1 min', '2 d 7 h')
+    """
+    whole = int(value)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
 def _nested(value: object) -> bool:

@@ -7,6 +7,7 @@ session is open; the newest picture of each stays in a saved notebook.
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,15 @@ from steer_nb.ledger import rules
 from steer_nb.ledger.state import LaneState
 from steer_nb.widgets import render
 from steer_nb.widgets.decisions import to_decide
-from steer_nb.widgets.painter import CLOCK_S, NOTHING, Pacer, Picture, repeat_pictures
+from steer_nb.widgets.painter import (
+    CLOCK_S,
+    NOTHING,
+    Pacer,
+    Picture,
+    find_kernel,
+    repeat_pictures,
+)
+from steer_nb.widgets.reading import Reader
 from steer_nb.widgets.text import clip, esc, esc_strict
 from steer_nb.widgets.words import working
 
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from steer_nb.client import Lane, Session
     from steer_nb.ledger import Ledger
     from steer_nb.widgets.decisions import Decisions
+    from steer_nb.widgets.render import Piece
     from steer_nb.widgets.saybox import SayBox
 
 __all__ = ["BoardView", "LaneView", "keep_pictures"]
@@ -34,12 +44,14 @@ MOST_PICTURES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """One picture of the present state."""
+    """One picture of the present state, in the pieces that are sent apart from each other."""
 
-    html: str
+    pieces: tuple[Piece, ...]
     text: str
-    runs: bool = False
-    """Whether a clock in it runs."""
+    html: str = ""
+    """All of it, where that is not made of the pieces."""
+    again: float | None = None
+    """After how many seconds it looks different although nothing happened."""
     ended: bool = False
     """Whether nothing more will come."""
     verb: str = ""
@@ -49,23 +61,46 @@ class Drawing:
     draft: str = ""
     """What is half typed in the box below it."""
 
-    @property
-    def bundle(self) -> dict[str, Any]:
-        """Content by MIME type."""
-        return {"text/html": self.html, "text/plain": self.text}
+    def whole(self) -> str:
+        """All of it as one HTML fragment."""
+        if self.html:
+            return self.html
+        inner = "".join(piece.html for piece in self.pieces)
+        return render.frame(f'<div class="snb-card">{inner}</div>', self.pieces[0].label)
+
+    def bundles(self) -> list[tuple[dict[str, Any], object]]:
+        """Content by MIME type of each piece, with what decides whether it is sent again."""
+        if self.html:
+            return [({"text/html": self.html, "text/plain": self.text}, None)]
+        return [
+            (
+                {
+                    "text/html": render.framed_piece(piece, css, styled=css == "snb-top")
+                    if piece.html or css == "snb-end"
+                    else "",
+                    "text/plain": piece.text,
+                },
+                piece.key,
+            )
+            for piece, css in zip(self.pieces, ("snb-top", "snb-middle", "snb-end"), strict=True)
+        ]
+
+
+Showing = tuple[Picture, ...]
+"""The pictures of one showing, which make up one card."""
 
 
 class _Stage:
-    """The pictures of one subject, drawn once for all of them."""
+    """The showings of one subject, drawn once for all of them."""
 
     def __init__(
-        self, session: Session, subject: object, name: str, draw: Callable[[Ledger, float], Drawing]
+        self, session: Session, subject: object, name: str, draw: Callable[..., Drawing]
     ) -> None:
         self.session = session
-        self.pictures: tuple[Picture, ...] = ()
+        self.showings: tuple[Showing, ...] = ()
         self.box: SayBox | None = None
-        self.below: dict[Picture, Picture] = {}
-        """Where the box stands below a picture."""
+        self.below: dict[Showing, Picture] = {}
+        """Where the box stands below a card."""
         self._key = (session, subject)
         self._name = name
         self._draw = draw
@@ -73,27 +108,31 @@ class _Stage:
         self._unsubscribe: Callable[[], None] | None = None
         self._lock = threading.Lock()
 
-    def drawing(self) -> Drawing:
+    def drawing(self, left: str = "") -> Drawing:
         """Draw the present state; works on any thread."""
         now = self.session.now()
-        return self.session.read(lambda ledger: self._draw(ledger, now))
+        return self.session.read(lambda ledger: self._draw(ledger, now, left=left))
 
     def show(self) -> Drawing:
         """Show it in the running cell too."""
         drawing = self.drawing()
-        picture = Picture()
-        picture.show(drawing.bundle)
-        if not picture.live or drawing.ended:
+        if find_kernel() is None:  # nothing will change it: it is one picture
+            Picture().show({"text/html": drawing.whole(), "text/plain": drawing.text})
+            return drawing
+        showing = tuple(Picture() for _ in drawing.bundles())
+        for picture, (bundle, key) in zip(showing, drawing.bundles(), strict=True):
+            picture.show(bundle, key)
+        if drawing.ended:
             return drawing
         with self._lock:
-            kept = (*self.pictures, picture)
-            self.pictures = kept[-MOST_PICTURES:]
-            self._pacer.messages = len(self.pictures)
+            kept = (*self.showings, showing)
+            self.showings = kept[-MOST_PICTURES:]
+            self._pacer.messages = sum(map(len, self.showings))
             if self._unsubscribe is None:
                 self._unsubscribe = self.session.subscribe(self._pacer.wake)
                 _stages[self._key] = self
         for old in kept[:-MOST_PICTURES]:
-            old.update(_moved_on(self._name))
+            _send(old, [(_moved_on(self._name), None)])
             below = self.below.pop(old, None)
             if below is not None:
                 below.update(NOTHING)
@@ -101,40 +140,55 @@ class _Stage:
         self.session.read(lambda _: self._pacer.wake())
         return drawing
 
-    def stop(self) -> None:
-        """Leave the pictures as they are from now on."""
+    def stop(self, left: str = "") -> None:
+        """Leave the pictures as they are from now on. Runs on the I/O thread.
+
+        Where `left` is given, a person wants that, and they say since when.
+        """
+        if left and self.showings:
+            bundles = self.drawing(left).bundles()
+            for showing in self.showings:
+                _send(showing, bundles)
         with self._lock:
             _stages.pop(self._key, None)
             unsubscribe, self._unsubscribe = self._unsubscribe, None
-            self.pictures = ()
-        self._pacer.stop()
+            self.showings = ()
+            self._pacer.stop()
+            self._pacer = Pacer(self._paint)  # it may be shown again
+            box, self.box = self.box, None
         if unsubscribe is not None:
             unsubscribe()
-        if self.box is not None:
-            self.box.close()
+        if box is not None:
+            box.close()
 
     def refresh(self) -> None:
         """Paint now; on any thread, returns when it is done."""
         self.session.read(lambda _: self._paint())
 
     def _paint(self) -> float | None:
-        """Send the newest picture. Runs on the I/O thread."""
+        """Send what is new. Runs on the I/O thread."""
         try:
             drawing = self.drawing()
         except Exception as error:  # noqa: BLE001 - shown where a person looks, not in a log
             drawing = _broken(self._name, error)
-        bundle = drawing.bundle
-        for picture in self.pictures:
-            picture.update(bundle)
+        bundles = drawing.bundles()
+        self._pacer.sent(sum(_send(showing, bundles) for showing in self.showings))
         if self.box is not None:
             self.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
         if drawing.ended:
             self.stop()
             return None
-        return CLOCK_S if drawing.runs else None
+        return drawing.again
 
 
 _stages: dict[tuple[Session, object], _Stage] = {}
+
+
+def _send(showing: Showing, bundles: list[tuple[dict[str, Any], object]]) -> int:
+    """Send each picture its part, and count those that were new; what is left over is emptied."""
+    rest = [(NOTHING, None)] * (len(showing) - len(bundles))
+    parts = zip(showing, [*bundles, *rest], strict=True)
+    return sum(picture.update(bundle, key) for picture, (bundle, key) in parts)
 
 
 def keep_pictures() -> None:
@@ -153,30 +207,30 @@ def _moved_on(name: str) -> dict[str, Any]:
 def _broken(name: str, error: Exception) -> Drawing:
     text = f"This view of {name} cannot be drawn ({type(error).__name__}: {error})."
     html = render.frame(f'<div class="snb-error">{esc(text)}</div>', "A view that cannot be drawn")
-    return Drawing(html=html, text=text)
+    return Drawing((), text, html=html)
 
 
 class _View:
     """What lane view and board have in common."""
 
     def __init__(
-        self, session: Session, subject: object, name: str, draw: Callable[[Ledger, float], Drawing]
+        self, session: Session, subject: object, name: str, draw: Callable[..., Drawing]
     ) -> None:
         self._stage = _stages.get((session, subject)) or _Stage(session, subject, name, draw)
 
     @property
     def html(self) -> str:
         """The present picture as an HTML fragment."""
-        return self._stage.drawing().html
+        return self._stage.drawing().whole()
 
     def show(self) -> None:
         """Show it in the running cell; in a kernel it goes on changing after the cell ended."""
         self._stage.show()
 
     def stop(self) -> None:
-        """Stop watching: the pictures stay as they are. Nothing is closed."""
-        stage = self._stage
-        stage.session.read(lambda _: stage.stop())
+        """Stop watching: the pictures stay as they are, and say so. Nothing is closed."""
+        stage, left = self._stage, time.strftime("%H:%M:%S")
+        stage.session.read(lambda _: stage.stop(left))
 
     def _ipython_display_(self) -> None:
         self.show()
@@ -210,12 +264,16 @@ class LaneView(_View):
     def __init__(self, session: Session, lane: Lane, *, interactive: bool = True) -> None:
         stream_id = lane.stream_id
 
-        def draw(ledger: Ledger, now: float) -> Drawing:
+        reader = Reader()
+
+        def draw(ledger: Ledger, now: float, left: str = "") -> Drawing:
             state = ledger.lanes.get(stream_id) or LaneState(stream_id=stream_id)
+            reader.turn()
+            parts = render.lane_parts(ledger, state, now, reader=reader, whole=True, left=left)
             return Drawing(
-                html=render.lane_card(ledger, state, now),
-                text=render.lane_plain(ledger, state, now),
-                runs=working(state),
+                (parts.head, parts.done, parts.tail),
+                render.lane_plain(ledger, state, now),
+                again=CLOCK_S if working(state) else None,
                 ended=session.closed or state.closed is not None,
                 verb="Steer" if rules.may_steer(state) is None else "Send",
                 decisions=to_decide(ledger, state),
@@ -230,14 +288,14 @@ class LaneView(_View):
         """Show it in the running cell; in a kernel it goes on changing after the cell ended."""
         stage = self._stage
         drawing = stage.show()
-        if not self.interactive or not stage.pictures:
+        if not self.interactive or not stage.showings:
             return
         if stage.box is None:
             from steer_nb.widgets.saybox import SayBox
 
             stage.box = SayBox(self.lane, self.stop)
         stage.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
-        stage.below[stage.pictures[-1]] = stage.box.show()
+        stage.below[stage.showings[-1]] = stage.box.show()
 
     def __repr__(self) -> str:
         return f"<LaneView of {self.lane.name}>"
@@ -253,10 +311,12 @@ class BoardView(_View):
     """
 
     def __init__(self, session: Session) -> None:
-        def draw(ledger: Ledger, now: float) -> Drawing:
+        def draw(ledger: Ledger, now: float, left: str = "") -> Drawing:
             return Drawing(
-                html=render.board(ledger, now),
-                text=render.board_plain(ledger),
+                (),
+                render.board_plain(ledger, now),
+                html=render.board(ledger, now, left=left),
+                again=None if session.closed else render.board_again(ledger, now),
                 ended=session.closed,
             )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import time
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import InjectState, RequestState, SteerState, rules
-from steer_nb.widgets.calls import picture
+from steer_nb.widgets.calls import call_title, picture
 from steer_nb.widgets.text import NONE, clip, clock, count, first_text, grouped, plain, tail
 
 if TYPE_CHECKING:
@@ -21,15 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Chip",
+    "by_need",
     "closed_by_person",
     "elapsed",
     "gone",
     "input_text",
     "lane_chip",
     "lane_elapsed",
+    "lane_for",
+    "lane_hint",
     "lane_model",
     "lane_now",
-    "lane_since",
     "lane_tokens",
     "line_over",
     "line_trying",
@@ -37,7 +42,9 @@ __all__ = [
     "open_count",
     "part_tail",
     "required_open",
+    "said_at",
     "steer_counts",
+    "to_type",
     "turn_start",
     "undecided",
     "working",
@@ -46,6 +53,9 @@ __all__ = [
 # A person looks for what needs them; the board is sorted by these.
 _RANKS: Final = {"wait": 0, "fail": 1, "run": 2, "queue": 3, "idle": 4, "closed": 5}
 _MANY_PIECES: Final = 20_000
+_MARKS: Final = re.compile(r"[*`#|~]+|(?<!\S)[-+>]+(?!\S)")
+"""Of Markdown: a glance at the newest words has no use for them."""
+_NAME: Final = re.compile(r"[\w.-]{1,60}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,13 @@ def _chip(kind: str, symbol: str, text: str) -> Chip:
 def moment(entry: Entry | None) -> float | None:
     """Seconds since the trace began, where the recording has them."""
     return None if entry is None else entry.t
+
+
+def said_at(entry: Entry, word: str) -> str:
+    """A word with the time on the clock, where the recording has it."""
+    if entry.at is None:
+        return word
+    return f"{word} at {time.strftime('%H:%M:%S', time.localtime(entry.at))}"
 
 
 def elapsed(start: Entry | None, end: Entry | None, now: float | None = None) -> float | None:
@@ -153,6 +170,12 @@ def lane_chip(ledger: Ledger, lane: LaneState) -> Chip:
     return _chip("idle", "○", "idle")
 
 
+def by_need(ledger: Ledger) -> list[tuple[Chip, LaneState]]:
+    """List the lanes with their states, those first that need a person."""
+    pairs = [(lane_chip(ledger, lane), lane) for lane in ledger.lanes.values()]
+    return sorted(pairs, key=lambda pair: pair[0].rank)
+
+
 def _doing(response: ResponseState | None) -> str:
     if response is None or not response.items:
         return "starting"
@@ -194,13 +217,20 @@ def lane_tokens(lane: LaneState) -> int | None:
 
 def turn_start(response: ResponseState) -> Entry:
     """Where the turn began that a response belongs to: automatic successors continue one turn."""
-    first = response
-    for earlier in reversed(response.lane.responses):
-        if first.request is not None:
-            break
+    if response.request is not None:
+        return response.request.sent
+    turns = response.lane.responses
+    first, place = response, bisect_left(turns, response.started.seq, key=_place)
+    for earlier in reversed(turns[:place]):
         if earlier.successor is first and earlier.id == first.previous_response_id:
             first = earlier
-    return first.request.sent if first.request is not None else first.started
+            if first.request is not None:
+                return first.request.sent
+    return first.started
+
+
+def _place(response: ResponseState) -> int:
+    return response.started.seq
 
 
 def lane_elapsed(lane: LaneState, now: float) -> float | None:
@@ -213,7 +243,7 @@ def lane_elapsed(lane: LaneState, now: float) -> float | None:
     return elapsed(turn_start(lane.tip), end, now)
 
 
-def lane_since(ledger: Ledger, lane: LaneState) -> float | None:
+def _began(ledger: Ledger, lane: LaneState) -> float | None:
     """When the present state began, in seconds of the trace."""
     word = rules.lane_word(lane)
     if word == "detached":
@@ -230,12 +260,18 @@ def lane_since(ledger: Ledger, lane: LaneState) -> float | None:
     return moment(lane.last or lane.opened)
 
 
+def lane_for(ledger: Ledger, lane: LaneState, now: float) -> float | None:
+    """How long the present state has lasted, in seconds; None where no time is known."""
+    began = _began(ledger, lane)
+    return None if began is None else max(now - began, 0.0)
+
+
 def lane_now(ledger: Ledger, lane: LaneState) -> str:
     """What to know at a glance, as plain text: the newest words, or what is needed."""
     word = rules.lane_word(lane)
     if word == "waiting_input":
-        return count(required_open(lane), "answer")
-    if word == "detached" and lane.closed is None:
+        return _asked(lane)
+    if word == "detached":
         if line_trying(ledger):
             trying = ledger.reconnecting
             return "" if trying is None else f"attempt {trying.attempt} of {trying.attempts}"
@@ -255,15 +291,43 @@ def lane_now(ledger: Ledger, lane: LaneState) -> str:
     return f"{what} to decide on" if what else ""
 
 
+def _asked(lane: LaneState) -> str:
+    """How many answers are missing, and what for."""
+    parent = rules.answerable(lane)
+    stubs = [] if parent is None else [s for s in parent.waiting_for if not s.optional]
+    names = [clip(plain(call_title(stub.call or stub.stub)), 40) for stub in stubs[:2]]
+    more = ["…"] if len(stubs) > len(names) else []
+    head = count(required_open(lane), "answer")
+    return f"{head}: {', '.join([*names, *more])}" if names else head
+
+
+def lane_hint(ledger: Ledger, lane: LaneState) -> str:
+    """What to type next on a lane that needs a person; empty where none is needed."""
+    word = rules.lane_word(lane)
+    name = to_type(lane)
+    if word == "waiting_input":
+        return f"%steer pending{name}"
+    if line_over(ledger) or line_trying(ledger) or lane.closed is not None:
+        return ""
+    if undecided(lane) or word == "detached":
+        return f"%steer show{name}" if name else "%steer status"
+    return ""
+
+
+def to_type(lane: LaneState) -> str:
+    """A lane's name as a word behind a magic; empty where it is none that one would type."""
+    return f" {lane.name}" if _NAME.fullmatch(lane.name) else ""
+
+
 def _newest_words(response: ResponseState) -> str:
     for index in sorted(response.items, reverse=True):
         item = response.items[index]
-        for channel in ("text", "refusal"):
-            words = part_tail(item, channel, 60)[0].split()
+        for channel in ("text", "refusal", "summary"):
+            words = _MARKS.sub(" ", part_tail(item, channel, 60)[0]).split()
             if words:
                 kept = words[1:] if len(words) > 5 else words
                 return f"“{plain(clip(' '.join(kept), 60))} …”"
-    return ""
+    return "no words yet"
 
 
 def part_tail(item: ItemState, channel: str, limit: int) -> tuple[str, int]:
@@ -322,12 +386,14 @@ def input_text(value: Any) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def lane_meta(lane: LaneState, now: float) -> str:
-    """Model, tokens and time, as plain text."""
+def lane_meta(lane: LaneState, now: float, *, whole: bool = False) -> str:
+    """Model, tokens and time, as plain text; a running time in `whole` seconds where it is told."""
     tokens, took = lane_tokens(lane), lane_elapsed(lane, now)
     parts = [clip(plain(lane_model(lane)), 60)]
     if tokens is not None:
         parts.append(f"{grouped(tokens)} tokens")
-    if took is not None:
-        parts.append(f"{took:.1f} s" if took < 60 else clock(took))
+    if took is not None and took < 60:
+        parts.append(f"{int(took)} s" if whole and working(lane) else f"{took:.1f} s")
+    elif took is not None:
+        parts.append(clock(took))
     return " · ".join(part for part in parts if part)

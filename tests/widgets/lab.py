@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["chromium", "notebook_page", "run_cell", "serve", "start_cell"]
+__all__ = ["Card", "chromium", "notebook_page", "run_cell", "serve", "start_cell"]
 
 
 _IDLE = (
@@ -128,3 +128,16 @@ def _choose(page: Any, number: int) -> None:
         " notebook.deselectAll(); notebook.activeCellIndex = number; }",
         number,
     )
+
+
+class Card:
+    """The card of the one lane that a cell shows: several pictures, read like one locator."""
+
+    def __init__(self, page: Any, cell: int = 0) -> None:
+        self._parts = page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".snb-part")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parts, name)
+
+    def inner_text(self) -> str:
+        return "\n".join(self._parts.all_inner_texts())

@@ -116,7 +116,9 @@ def test_the_lane_view_names_the_agent_of_each_item(team: tuple[Session, Lane]) 
     lane.inject()
     assert lane.wait(10) == "idle"
     card = session.read(lambda ledger: render.lane_card(ledger, ledger.lanes["team"], 1.0))
-    assert '<p class="snb-agent"><bdi>/root/rome</bdi></p><p dir="auto">' in card
+    assert (
+        '<p class="snb-agent"><bdi>/root/rome</bdi></p><div class="snb-md"><p dir="auto">' in card
+    )
     assert "message to <bdi>/root/rome</bdi>, encrypted" in card
     assert "<b><bdi>spawn agent</bdi></b>" in card
     assert "answer injected" in card

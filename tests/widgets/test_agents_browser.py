@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.widgets.lab import Card, chromium, notebook_page, run_cell, serve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def test_a_person_injects_while_the_response_runs(tmp_path: Path) -> None:
     with serve(tmp_path) as address, notebook_page(address, tmp_path, CELLS) as page:
         for number in (0, 1, 2):
             run_cell(page, number)
-        card = page.locator(".snb-card").first
+        card = Card(page, 1)
         card.get_by_text("waits for you: 2 answers").first.wait_for(timeout=30_000)
         run_cell(page, 3)
         form = page.locator(".snb-form")

@@ -10,7 +10,7 @@ import pytest
 from steer_nb.simulator import Simulator
 from steer_nb.trace import load
 from tests.widgets.forming import until
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.widgets.lab import Card, chromium, notebook_page, run_cell, serve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def test_a_person_decides_after_a_lost_connection(tmp_path: Path) -> None:
         # What is being typed stays, whatever becomes of the lane and its connection meanwhile.
         field.press_sequentially("half a sentence")
         run_cell(page, 1)
-        card = page.locator(".snb-card").first
+        card = Card(page)
         card.get_by_text("I heard: Please wait.").wait_for(timeout=20_000)
         run_cell(page, 2)
         card.get_by_text("connecting again (attempt 1 of 5)").wait_for()
@@ -165,7 +165,7 @@ def test_a_person_asks_the_service_what_became_of_it(tmp_path: Path) -> None:
         run_cell(page, 0)
         page.locator(".snb-say textarea").wait_for(timeout=20_000)
         run_cell(page, 1)
-        card = page.locator(".snb-card").first
+        card = Card(page)
         box = page.locator(".snb-decide-box")
         ask = box.get_by_role("button", name="Ask the service")
         ask.wait_for(timeout=20_000)
@@ -247,7 +247,7 @@ def test_what_is_half_typed_survives_a_reload_and_a_restart(tmp_path: Path) -> N
 
 
 def _watch_and_steer(page: Any) -> None:
-    card = page.locator(".snb-card").first
+    card = Card(page)
     card.get_by_text("Nothing has been sent on this lane yet.").wait_for()
     # By keyboard alone: type, Ctrl+Enter.
     box = page.get_by_placeholder("Say something to planner …")
@@ -303,7 +303,7 @@ def _answer(page: Any) -> None:
     form.get_by_text('"output":"Lisbon: 19 C, dry"').wait_for()
     send.dblclick()
     page.get_by_text("committed as resp_").first.wait_for()
-    asker = page.locator(".snb-card", has_text="asker").last
+    asker = Card(page, 3)
     asker.get_by_text("idle").wait_for()
     assert asker.inner_text().count("Lisbon: 19 C, dry") >= 2, "in the call and in the answer"
     assert page.locator(".snb-form").count() == 0, "a record stands where the form was"

@@ -30,11 +30,14 @@ HOSTILE = {
 }
 ALLOWED = {
     "style", "div", "span", "bdi", "b", "p", "details", "summary", "i", "code", "ins", "del",
-    "table", "thead", "tbody", "tr", "th", "td", "pre",
+    "table", "thead", "tbody", "tr", "th", "td",
+    # what Markdown may become
+    "a", "blockquote", "em", "hr", "li", "ol", "pre", "s", "strong", "ul",
 }  # fmt: skip
+EMPTY = {"hr"}
 ATTRIBUTES = {
-    "class", "dir", "role", "title", "aria-label", "aria-hidden", "aria-level", "style", "tabindex",
-    "scope",
+    "class", "dir", "role", "title", "aria-label", "aria-hidden", "style", "tabindex", "scope",
+    "aria-level", "href", "rel", "start", "target",
 }  # fmt: skip
 
 
@@ -49,11 +52,20 @@ class Checker(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in ALLOWED, tag
         self.styles += tag == "style"
-        self.stack.append(tag)
+        if tag not in EMPTY:
+            self.stack.append(tag)
+        if tag == "a":
+            assert dict(attrs).keys() == {"href", "rel", "target"}
         for name, value in attrs:
             assert name in ATTRIBUTES, (tag, name, value)
             if name == "style":
                 assert re.fullmatch(r"animation-delay:-\d\.\d\ds", value or ""), value
+            if name == "href":
+                assert re.match(r"(?i)(https?://|mailto:)[!-~]*\Z", value or ""), value
+            if name == "rel":
+                assert "noopener" in (value or "")
+            if name == "start":
+                assert re.fullmatch(r"\d{1,9}", value or ""), value
             if name == "class":
                 assert re.fullmatch(r"[a-z_0-9 -]+", value or ""), value
 

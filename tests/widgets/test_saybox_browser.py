@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.widgets.forming import until
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve, start_cell
+from tests.widgets.lab import Card, chromium, notebook_page, run_cell, serve, start_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ OVERFLOWS = """() => [...document.querySelectorAll('.snb-say, .snb-say *')].filt
 
 def heard(page: Any, *texts: str) -> Any:
     """The lane's picture shows the answer to each, and to each once."""
-    card = page.locator(".snb-card").first
+    card = Card(page)
     for text in texts:
         card.get_by_text(f"I heard: {text}").wait_for(timeout=20_000)
         assert card.get_by_text(f"I heard: {text}").count() == 1
@@ -116,7 +116,7 @@ def _narrow(page: Any, area: Any) -> None:
     assert area.bounding_box()["width"] > 150
     page.set_viewport_size({"width": 1200, "height": 1400})
     page.wait_for_timeout(500)
-    card, box = page.locator(".snb-card").first, page.locator(".snb-say").first
+    card, box = page.locator(".snb-end .snb-card").first, page.locator(".snb-say").first
     above, below = card.bounding_box(), box.bounding_box()
     assert (above["x"], above["width"]) == (below["x"], below["width"])
     assert abs(above["y"] + above["height"] - below["y"]) < 1, "the box is the card's foot"

@@ -55,20 +55,21 @@ def test_a_view_that_cannot_be_drawn_says_so(
     view = LaneView(session, session["planner"])
 
     class Kept(Picture):
-        def update(self, bundle: dict[str, str]) -> bool:  # type: ignore[override]
+        def update(self, bundle: dict[str, str], key: object = None) -> bool:
             seen.append(bundle["text/html"])
             return True
 
     seen: list[str] = []
     stage = view._stage
-    stage.pictures = (Kept(),)
+    stage.showings = ((Kept(), Kept(), Kept()),)
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ValueError("<odd>")
 
     monkeypatch.setattr(stage, "_draw", broken)
     stage.refresh()
     assert "ValueError: &lt;odd&gt;" in seen[0]
+    assert seen[1:] == ["", ""], "nothing old stands below it"
 
 
 def test_every_object_has_a_picture(session: Session) -> None:

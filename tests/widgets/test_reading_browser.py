@@ -1,0 +1,307 @@
+"""A lane read in a real JupyterLab: hostile words, a flood of them, folds that stay open."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from steer_nb.simulator import CallFunction, Fail, Refuse, Say, Simulator, Think, scenario
+from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from steer_nb.simulator import Step, Turn
+
+NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
+    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+]
+
+CORPUS = [
+    "<script>window.pwned=1</script>",
+    '"><img src=x onerror="window.pwned=1">',
+    "<img src=//foreign.example/a.png>",
+    "<svg onload=window.pwned=1><a xlink:href=javascript:window.pwned=1>x</a></svg>",
+    "<style>@import url(http://foreign.example/a.css);*{display:none}</style>",
+    "</style></div></pre></details><iframe src=http://foreign.example/></iframe>",
+    "<object data=http://foreign.example/></object><link rel=stylesheet href=//foreign.example>",
+    '![a picture](http://foreign.example/a.png) ![x](x "\' onerror=window.pwned=1")',
+    "![<svg/onload=window.pwned=1>](data:image/svg+xml,<svg/onload=window.pwned=1>)",
+    "[click](javascript:window.pwned=1) [click](JAVASCRIPT&colon;window.pwned=1)",
+    '<javascript:window.pwned=1> <http://foreign.example/"onmouseover=window.pwned=1>',
+    "[ok](http://foreign.example/?a=%22><img/src=x/onerror=window.pwned=1>)",
+    '[ok](http://foreign.example/ "x\\" onfocus=window.pwned=1 autofocus=\\"")',
+    "[ref]: javascript:window.pwned=1\n\n[ref] ![ref]",
+    "```<script>window.pwned=1</script>\n<script>window.pwned=1</script>\n```",
+    "| <script>window.pwned=1</script> |\n|---|\n| <img src=x onerror=window.pwned=1> |",
+    "# <svg/onload=window.pwned=1>\n\n> <details open ontoggle=window.pwned=1>",
+    "\x1b[2J\x1b]0;pwned\x07\x1b]8;;http://foreign.example\x07 \x00\x9b31m",
+    "approve \u202eyneD\u202c \u2066x\u2069 \u200b\ufeff",
+    "$\\href{javascript:window.pwned=1}{x}$ \\(x\\) $$\\unicode{x}$$",
+    "{{constructor.constructor('window.pwned=1')()}}",
+    "half \ud83d of \ude00",
+]
+TEXT = "\n\n".join(CORPUS)
+MARK = '<img src=x onerror="window.pwned=1">'
+
+
+@scenario("hostile", "A model that writes what no page may run.")
+def hostile(turn: Turn) -> Iterator[Step]:
+    if "fail" in turn.prompt:
+        yield Say(TEXT)
+        yield Fail(message=TEXT)
+    elif "refuse" in turn.prompt:
+        yield Refuse(TEXT)
+    elif "line" in turn.prompt:
+        yield Say("x" * 5_000_000 + MARK)
+    elif "call" in turn.prompt:
+        yield Think(TEXT)
+        yield CallFunction(MARK, {text: text for text in CORPUS})
+        yield CallFunction("get_weather", TEXT)
+    else:
+        yield Think(TEXT)
+        yield Say(TEXT)
+
+
+HOSTILE = [
+    (
+        "import steer_nb\n%load_ext steer_nb\nsession = steer_nb.connect('URL', journal=False)\n"
+        "from IPython.display import display\nfrom steer_nb.widgets import BoardView, LaneView\n"
+        "names = ['plain', 'fails', 'refuses', 'calls', 'n' * 120]\n"
+        "lanes = [session.lane(name) for name in names]\n"
+        "for lane in lanes: display(LaneView(session, lane))\n"
+        "display(BoardView(session))"
+    ),
+    (
+        f"words = ['say', 'fail', 'refuse', 'call', 'line']\nmark = {MARK!r}\n"
+        "for lane, word in zip(lanes, words): lane.create(f'{word} {mark}')\n"
+        "session.wait(60)"
+    ),
+    "%steer pending",
+    "lanes[0].response",
+]
+
+
+def test_hostile_words_are_text_and_nothing_else(tmp_path: Path) -> None:
+    foreign: list[str] = []
+    with Simulator(hostile, speed=0) as simulator, serve(tmp_path) as address:
+        cells = [cell.replace("URL", simulator.base_url) for cell in HOSTILE]
+        with notebook_page(address, tmp_path, cells) as page:
+            page.on("dialog", lambda dialog: foreign.extend(_said(dialog)))
+            page.on("popup", lambda popup: foreign.append(f"popup {popup.url}"))
+            page.on("request", lambda request: foreign.extend(_foreign(request.url)))
+            run_cell(page, 0)
+            page.locator(".snb-board").wait_for(timeout=30_000)
+            run_cell(page, 1)
+            page.locator(".snb-board").get_by_text("waits for you").wait_for(timeout=60_000)
+            page.get_by_text("Refused:").wait_for(timeout=30_000)
+            page.get_by_text("Failed:").first.wait_for(timeout=30_000)
+            page.get_by_text("M characters are not shown here").wait_for(timeout=60_000)
+            run_cell(page, 2)
+            page.locator(".snb-form").first.wait_for(timeout=30_000)
+            run_cell(page, 3)
+            page.get_by_text("completed", exact=False).last.wait_for(timeout=30_000)
+            for fold in page.locator(".steer-nb summary").all():
+                fold.click()
+            page.wait_for_timeout(500)
+            _only_ours(page)
+            cards = page.locator(".jp-OutputArea .snb-scroll")
+            assert all(box["height"] < 700 for box in map(_box, cards.all())), "each is bounded"
+            # The same once more, as it is saved: no kernel draws it now.
+            page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+            page.wait_for_timeout(500)
+            page.reload()
+            page.locator(".snb-board").first.wait_for(timeout=40_000)
+            page.wait_for_timeout(500)
+            _only_ours(page)
+            assert foreign == []
+
+
+def _said(dialog: Any) -> list[str]:
+    dialog.accept()
+    # JupyterLab asks before a page is left whose pictures changed since it was saved.
+    return [] if dialog.type == "beforeunload" else [f"dialog {dialog.message}"]
+
+
+def _box(locator: Any) -> dict[str, float]:
+    return dict(locator.bounding_box())
+
+
+def _foreign(url: str) -> list[str]:
+    parts = urlsplit(url)
+    ours = parts.hostname in ("127.0.0.1", "localhost") or parts.scheme in ("data", "blob")
+    return [] if ours else [url]
+
+
+def _only_ours(page: Any) -> None:
+    assert page.evaluate("window.pwned") is None
+    inside = ".jp-OutputArea-output :is(.steer-nb, .snb-widget)"
+    kinds = "script, img, svg, iframe, object, embed, link, video, audio, base, meta, form, math"
+    for kind in (*kinds.split(", "), "mjx-container", "[autofocus]", "[srcdoc]"):
+        assert page.locator(f"{inside} {kind}").count() == 0, kind
+    handlers = page.evaluate(
+        "inside => [...document.querySelectorAll(inside + ' *')].flatMap(element =>"
+        " [...element.attributes].map(a => a.name).filter(name => name.startsWith('on')))",
+        inside,
+    )
+    assert handlers == []
+    links = page.evaluate(
+        "inside => [...document.querySelectorAll(inside + ' a')].map(a => [a.protocol, a.rel])",
+        inside,
+    )
+    assert links, "those to the web are links"
+    assert {protocol for protocol, _ in links} <= {"http:", "https:", "mailto:"}
+    assert all("noopener" in rel for _, rel in links)
+    text = "\n".join(page.locator(".jp-OutputArea").all_inner_texts())
+    for word in ("<script>window.pwned=1</script>", "onerror=", "javascript:window.pwned=1"):
+        assert word in text
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+
+
+WORDS = 30_000
+
+
+@scenario("flood", "Writes as fast as it can.")
+def flood(turn: Turn) -> Iterator[Step]:
+    yield Think("**Planning**\n\nIt will be much.")
+    ends = dict.fromkeys(range(0, WORDS, 60), "\n\n")
+    yield Say("".join(f"*word{n}* {ends.get(n, '')}" for n in range(WORDS)))
+
+
+FLOOD = [
+    (
+        "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
+        "session = steer_nb.connect('URL', journal=False, quiet=True)\n"
+        "lane = session.lane('flood')\n"
+        "LaneView(session, lane)"
+    ),
+    "response = lane.create('Go.')",
+    (
+        "times = [e.t for e in session.trace if e.kind == 'in']\ntimes = times[-len(times) // 3:]\n"
+        "print('RATE', len(times) / (times[-1] - times[0]), len(times))"
+    ),
+]
+WATCH = """() => {
+  window.stalls = []; window.paints = [];
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) window.stalls.push(entry.duration);
+  }).observe({type: "longtask"});
+  const hosts = [...document.querySelectorAll(".jp-OutputArea-output")]
+    .filter(host => host.querySelector(".snb-part"));
+  for (const host of hosts)
+    new MutationObserver(() => window.paints.push(performance.now()))
+      .observe(host, {childList: true});
+  return hosts.length;
+}"""
+
+
+def test_a_flood_neither_stalls_the_page_nor_paints_it_too_often(tmp_path: Path) -> None:
+    with Simulator(flood, speed=0) as simulator, serve(tmp_path) as address:
+        cells = [cell.replace("URL", simulator.base_url) for cell in FLOOD]
+        with notebook_page(address, tmp_path, cells) as page:
+            run_cell(page, 0)
+            page.get_by_text("Nothing has been sent on this lane yet.").wait_for(timeout=30_000)
+            page.wait_for_timeout(1000)
+            assert page.evaluate(WATCH) == 3
+            rounds = [_flooded(page) for _ in range(3)]
+            size = page.evaluate("document.querySelectorAll('.steer-nb *').length")
+            run_cell(page, 2)
+            said = page.get_by_text("RATE ")
+            said.last.wait_for(timeout=20_000)
+            _, rate, events = said.last.inner_text().split()
+    assert int(events) > WORDS, "none was lost"
+    assert float(rate) > 5_000
+    # What the page itself costs it costs each time; what a busy machine takes from it, seldom.
+    assert min(stall for stall, _ in rounds) <= 100
+    for _, paints in rounds:
+        assert len(paints) > 5
+        often = (len(paints) - 3) / (paints[-1] - paints[0]) * 1000
+        assert often <= 10, "the last one is three"
+    assert size < 10_000, "a page holds the end of it only"
+
+
+def _flooded(page: Any) -> tuple[float, list[float]]:
+    """Let the model write, and return the page's longest stall and when it was painted."""
+    page.evaluate("window.stalls.length = window.paints.length = 0")
+    run_cell(page, 1)
+    page.locator(".snb-head").get_by_text("writing").wait_for(timeout=30_000)
+    page.locator(".snb-head").get_by_text("idle").wait_for(timeout=60_000)
+    page.locator(".snb-middle").get_by_text(f"word{WORDS - 1}").last.wait_for()
+    page.wait_for_timeout(500)
+    stalls, paints = page.evaluate("[window.stalls, window.paints]")
+    return max(stalls, default=0), paints
+
+
+@scenario("long", "Says much, then thinks and says much more.")
+def long(turn: Turn) -> Iterator[Step]:
+    if "first" in turn.prompt:
+        yield Say("".join(f"Line {number} of the first answer.\n\n" for number in range(60)))
+        return
+    yield Think("**Planning the days**\n\nTwo of them, in Lisbon.")
+    yield Say("Some *more* words. " * 400)
+
+
+READING = [
+    (
+        "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
+        "session = steer_nb.connect('URL', journal=False, quiet=True)\n"
+        "lane = session.lane('planner')\n"
+        "LaneView(session, lane)"
+    ),
+    "lane.create('The first.')",
+    "lane.create('And more.')",
+]
+
+
+def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
+    tmp_path: Path,
+) -> None:
+    with Simulator(long, speed=1) as simulator, serve(tmp_path) as address:
+        cells = [cell.replace("URL", simulator.base_url) for cell in READING]
+        with notebook_page(address, tmp_path, cells) as page:
+            run_cell(page, 0)
+            page.locator(".snb-say input").wait_for(timeout=30_000)
+            run_cell(page, 1)
+            page.locator(".snb-head").get_by_text("idle").wait_for(timeout=30_000)
+            page.get_by_text("Line 59 of the first answer.").wait_for(timeout=30_000)
+            run_cell(page, 2)
+            done, live = page.locator(".snb-middle"), page.locator(".snb-live")
+            live.get_by_text("Some more words.").wait_for(timeout=30_000)
+            done.locator("summary").click()
+            scroll = done.locator(".snb-scroll")
+            assert scroll.evaluate("box => box.scrollHeight > box.clientHeight")
+            assert scroll.evaluate("box => box.scrollTop") == 0, "the newest is in view"
+            scroll.focus()
+            page.keyboard.press("PageUp")
+            page.wait_for_timeout(300)
+            moved = scroll.evaluate("box => box.scrollTop")
+            assert moved < 0, "by keyboard"
+            page.evaluate(
+                "() => { const line = [...document.querySelectorAll('.snb-middle p')]"
+                ".find(p => p.innerText.startsWith('Line 50'));"
+                " getSelection().selectAllChildren(line); }"
+            )
+            before = len(live.inner_text())
+            page.wait_for_timeout(2000)
+            assert len(live.inner_text()) > before, "it streams"
+            assert done.locator("details").evaluate("fold => fold.open")
+            assert done.get_by_text("Two of them, in Lisbon.").is_visible()
+            assert page.evaluate("getSelection().toString()") == "Line 50 of the first answer."
+            assert scroll.evaluate("box => box.scrollTop") == moved
+            # One card: the three pictures touch.
+            boxes = page.locator(".snb-part").evaluate_all(
+                "parts => parts.map(part => part.getBoundingClientRect())"
+                ".map(box => [box.top, box.bottom])"
+            )
+            tops, ends = [top for top, _ in boxes], [end for _, end in boxes]
+            assert tops[1:] == pytest.approx(ends[:-1], abs=1)
