@@ -169,7 +169,7 @@ def _serve(pipe: Pipe, speed: float, seed: int) -> None:
     steer_nb.simulator.server.Connection = counts.connections()  # type: ignore[misc]
     with Simulator(everything, speed=speed, seed=seed, stored_responses=10**6) as simulator:
         simulator.service.pace = counts.pace(simulator)  # type: ignore[method-assign]
-        loop = simulator._loop
+        loop = simulator._remote.loop
         assert loop is not None
         line = Line(simulator.port)
         asyncio.run_coroutine_threadsafe(line.open(), loop).result(PATIENCE)

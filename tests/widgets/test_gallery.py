@@ -27,6 +27,7 @@ from steer_nb.simulator import (
     scenario,
 )
 from steer_nb.widgets import render
+from steer_nb.widgets.reading import Reader
 from steer_nb.widgets.transcript import transcript
 from tests.widgets.forming import until
 from tests.widgets.test_hostile import HOSTILE, check
@@ -60,9 +61,9 @@ def card(ledger: Ledger) -> str:
 
 
 def drawn(ledger: Ledger) -> str:
-    blocks, hidden = transcript(ledger.lanes["a"], 1000.0, 10**6)
-    assert hidden.characters == 0
-    return "\n".join(blocks)
+    told = transcript(ledger.lanes["a"], 1000.0, 10**6, Reader())
+    assert told.hidden.characters == told.unseen.characters == 0
+    return "\n".join((*told.done, *told.live))
 
 
 def words(text: str) -> str:

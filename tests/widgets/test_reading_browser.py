@@ -145,8 +145,9 @@ def _foreign(url: str) -> list[str]:
 def _only_ours(page: Any) -> None:
     assert page.evaluate("window.pwned") is None
     inside = ".jp-OutputArea-output :is(.steer-nb, .snb-widget)"
-    kinds = "script, img, svg, iframe, object, embed, link, video, audio, base, meta, form, math"
-    for kind in (*kinds.split(", "), "mjx-container", "[autofocus]", "[srcdoc]"):
+    kinds = "script, img, svg, iframe, object, embed, link, video, audio, base, meta, math"
+    ours = "form:not(.snb-talk > form)"  # the box below a lane is one
+    for kind in (*kinds.split(", "), ours, "mjx-container", "[autofocus]", "[srcdoc]"):
         assert page.locator(f"{inside} {kind}").count() == 0, kind
     handlers = page.evaluate(
         "inside => [...document.querySelectorAll(inside + ' *')].flatMap(element =>"
@@ -270,7 +271,7 @@ def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
         cells = [cell.replace("URL", simulator.base_url) for cell in READING]
         with notebook_page(address, tmp_path, cells) as page:
             run_cell(page, 0)
-            page.locator(".snb-say input").wait_for(timeout=30_000)
+            page.locator(".snb-say textarea").wait_for(timeout=30_000)
             run_cell(page, 1)
             page.locator(".snb-head").get_by_text("idle").wait_for(timeout=30_000)
             page.get_by_text("Line 59 of the first answer.").wait_for(timeout=30_000)

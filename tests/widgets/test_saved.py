@@ -210,7 +210,7 @@ def test_a_notebook_that_a_person_saved(given: Path) -> None:
     with serve(given) as address, notebook_page(address, given, CELLS) as page:
         for number in range(8):
             run_cell(page, number)
-        page.wait_for_selector(".snb-form .snb-send button, .snb-form button", timeout=30_000)
+        page.wait_for_selector(".snb-form .snb-go", timeout=30_000)
         page.evaluate("jupyterapp.commands.execute('docmanager:save')")
         page.wait_for_function("!jupyterapp.shell.currentWidget.context.model.dirty")
         text = (given / "lesson.ipynb").read_text("utf-8")
