@@ -328,7 +328,7 @@ def _state_of(response: ResponseState) -> str:
     if names:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         said += f", asks for {', '.join(names[:3])}{more}"
-    return f"{said}: {head(response.text)}" if response.text or not names else said
+    return f"{said}: {head(response.text)}" if response.text else said
 
 
 def _words(status: str) -> str:

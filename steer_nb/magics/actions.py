@@ -11,6 +11,7 @@ from steer_nb.magics.namespace import find_tools, find_values
 from steer_nb.magics.parsing import Parsed, refuse
 from steer_nb.magics.reader import did_you_mean
 from steer_nb.magics.showing import Status, say
+from steer_nb.wire.naming import short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,7 +126,7 @@ def _tell(lane: Lane, handle: Response | Steer) -> None:
     if parent is None:
         say(f"Sent to {lane.name}: a new response.")
     else:
-        say(f"Sent to {lane.name}: steering {parent}.")
+        say(f"Sent to {lane.name}: steering {short_id(parent)}.")
 
 
 def _word(word: str) -> str:

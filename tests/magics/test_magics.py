@@ -16,6 +16,7 @@ from IPython.core.error import UsageError
 
 import steer_nb
 from steer_nb.errors import LaneBusy, SteerError, WaitTimeout
+from steer_nb.wire.naming import short_id
 
 
 def sent(session: steer_nb.Session) -> list[dict[str, Any]]:
@@ -186,7 +187,7 @@ class TestSending:
         assert "Sent to trip: a new response." in capsys.readouterr().out
         steer = line(shell, "send trip Go on")
         assert isinstance(steer, steer_nb.Steer)
-        assert f"steering {response.id}" in capsys.readouterr().out
+        assert f"steering {short_id(response.id)}" in capsys.readouterr().out
         assert steer.wait(timeout=20).state == "committed"
         line(shell, "wait trip --timeout 20")
         assert session.lanes["trip"].text == "Steered: Go on"

@@ -40,7 +40,7 @@ def take(*, dark: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with serve(folder, dark=dark) as address, notebook_page(address, folder, CELLS) as page:
-            page.set_viewport_size({"width": 1000, "height": 1900})
+            page.set_viewport_size({"width": 1000, "height": 2070})
             page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
             run_cell(page, 0)
             page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for()
