@@ -139,7 +139,10 @@ def test_what_a_tool_awaits_and_hands_to_threads_is_its_own(stage, session):
         return ""
 
     _, (asked,) = run(stage, session, look)
-    assert asked.tool["printed"] == "awaiting\nin a thread\nmore\nmore\n"
+    told = asked.tool["printed"]
+    assert told.startswith("awaiting\nin a thread\n")
+    # `print` writes its words and its line's end one after the other, and two threads do so at once.
+    assert sorted(told.removeprefix("awaiting\nin a thread\n")) == sorted("more\nmore\n")
 
 
 def test_a_stream_that_somebody_puts_in_meanwhile_is_left_to_him():
