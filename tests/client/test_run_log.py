@@ -141,7 +141,7 @@ def test_what_a_tool_awaits_and_hands_to_threads_is_its_own(stage, session):
     _, (asked,) = run(stage, session, look)
     told = asked.tool["printed"]
     assert told.startswith("awaiting\nin a thread\n")
-    # `print` writes its words and its line's end one after the other, and two threads do so at once.
+    # `print` writes its words, then the end of its line, and two threads do so at once.
     assert sorted(told.removeprefix("awaiting\nin a thread\n")) == sorted("more\nmore\n")
 
 
