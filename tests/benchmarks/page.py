@@ -1,0 +1,32 @@
+"""How long a flood of events stalls the page that shows it: the limit is 100 ms.
+
+    python -m tests.benchmarks.page
+
+A real JupyterLab in a real Chromium shows a lane that is written as fast as it goes. What the page
+itself costs, it costs in each round; what a busy machine takes from it, seldom: the best counts.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+from tests.widgets.flooding import flood_a_page
+
+LIMIT_MS = 100
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        seen = flood_a_page(Path(name))
+    stalls = ", ".join(f"{stall:.0f}" for stall in seen.stalls_ms)
+    gaps = sorted(b - a for paints in seen.paints for a, b in pairwise(paints))
+    print(
+        f"{seen.n_events:,} events at {seen.rate:,.0f}/s: longest stall {min(seen.stalls_ms):.0f} ms"
+        f" (rounds: {stalls}), {min(seen.stalls_ms) / LIMIT_MS:.2f} of the limit; median time between paints {gaps[len(gaps) // 2]:.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()
