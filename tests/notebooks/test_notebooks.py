@@ -20,6 +20,7 @@ import warnings
 warnings.simplefilter("error")
 # ipywidgets 7 makes its comms the way that ipykernel 6 calls deprecated.
 warnings.filterwarnings("ignore", "The `ipykernel.comm.Comm` class", DeprecationWarning)
+warnings.filterwarnings("ignore", "Deprecated in traitlets 4.1", DeprecationWarning)
 """
 
 

@@ -92,6 +92,7 @@ def last_html(kernel: Kernel, displays: list[str]) -> str:
         m["content"]["transient"]["display_id"]: m["content"]["data"]["text/html"]
         for m in kernel.messages
         if m["msg_type"] in ("display_data", "update_display_data")
+        and "display_id" in m["content"]["transient"]  # ipywidgets 7 shows widgets without
     }
     return "".join(newest[display] for display in displays)
 
