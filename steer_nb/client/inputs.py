@@ -1,40 +1,24 @@
 """What a person may say to a model: text, and notebook objects turned into the wire's parts.
 
-Nothing is imported for this: a figure, an image or a DataFrame is recognised by what its class says
-of itself, so its library is there already.
+Which objects there are, and what each becomes, `steer_nb.client.objects` knows.
 """
 
 from __future__ import annotations
 
-import base64
-import io
-import mimetypes
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from steer_nb.client.objects import checked_text, content_part
 from steer_nb.errors import InvalidInput
 from steer_nb.wire import check_value
 from steer_nb.wire.content import PART_TYPES
-from steer_nb.wire.limits import FILE_DATA_LIMIT, IMAGE_URL_LIMIT, TEXT_LIMIT
 from steer_nb.wire.stub_kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-T = TypeVar("T")
-
 __all__ = ["answer_fields", "answer_output", "create_input", "steer_input", "user_items"]
 
-_IMAGES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-}
-_PNG_MODES = {"1", "L", "LA", "P", "RGB", "RGBA", "I;16"}
-_NEAREST = {"I": "I;16", "La": "LA", "PA": "RGBA", "RGBa": "RGBA"}
 _TAKES = (
     "text, a Path, bytes, a PIL image, a matplotlib figure, a DataFrame, an item of the wire "
     "(dict), or a list of these"
@@ -74,7 +58,7 @@ def create_input(value: object) -> str | list[dict[str, Any]] | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return _text(value, "input")
+        return checked_text(value, "input")
     many = isinstance(value, list | tuple)
     elements: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
     if not elements:
@@ -189,26 +173,26 @@ def answer_output(value: object, path: str = "output") -> Any:
     {'type': 'input_image', 'image_url': 'data:image/gif;base64,R0lGODlh', 'detail': 'auto'}
     """
     if isinstance(value, list | tuple):
-        turned = [_object(element, f"{path}[{at}]") for at, element in enumerate(value)]
+        turned = [content_part(element, f"{path}[{at}]") for at, element in enumerate(value)]
         if not any(turned):
             return value
         return [
             found if found is not None else _part(element, f"{path}[{at}]")
             for at, (element, found) in enumerate(zip(value, turned, strict=True))
         ]
-    part = _object(value, path)
+    part = content_part(value, path)
     if part is None:
         return value
     return part["text"] if part["type"] == "input_text" else [part]
 
 
 def _as_text(value: object, path: str) -> object:
-    part = _object(value, path)
+    part = content_part(value, path)
     return part["text"] if part is not None and part["type"] == "input_text" else value
 
 
 def _as_screenshot(value: object, path: str) -> object:
-    part = _object(value, path)
+    part = content_part(value, path)
     if part is None:
         return value
     if part["type"] != "input_image":
@@ -263,136 +247,15 @@ def _message(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": parts}
 
 
-def _text(value: str, path: str) -> str:
-    if not value.strip():
-        msg = f"{path} is empty: there is nothing to send."
-        raise InvalidInput(msg, field=path, value=value, rule="not empty")
-    check_value(value, path=path)
-    _fits(len(value), TEXT_LIMIT, path, "text")
-    return value
-
-
 def _part(value: Any, path: str) -> dict[str, Any]:
     if isinstance(value, str):
-        return {"type": "input_text", "text": _text(value, path)}
+        return {"type": "input_text", "text": checked_text(value, path)}
     if isinstance(value, Mapping):
         part = dict(value)
         check_value(part, path=path)
         return part
-    found = _object(value, path)
+    found = content_part(value, path)
     if found is None:
         msg = f"{path} is a {type(value).__name__}, which cannot be sent; give {_TAKES}."
         raise InvalidInput(msg, field=path, value=value, rule=_TAKES)
     return found
-
-
-def _object(value: Any, path: str) -> dict[str, Any] | None:
-    """The content part that a notebook object is; None for what is none."""
-    if isinstance(value, Path):
-        return _path(value, path)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return _bytes(bytes(value), path)
-    roots = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
-    if "PIL" in roots and hasattr(value, "save"):
-        return _drawn(value, path, "PNG", lambda: _png(value))
-    if "matplotlib" in roots:  # axes, and a part of a figure, stand for the figure they are in
-        while not hasattr(value, "savefig") and getattr(value, "figure", value) is not value:
-            value = value.figure
-    if hasattr(value, "savefig"):
-        return _drawn(value, path, "PNG", lambda: _saved(value))
-    if "pandas" in roots and hasattr(value, "to_csv"):
-        numbered = type(value.index).__name__ == "RangeIndex"
-        return _table(value, path, lambda: value.to_csv(index=not numbered))
-    if "polars" in roots and hasattr(value, "write_csv"):
-        return _table(value, path, lambda: value.write_csv())
-    return None
-
-
-def _made(value: object, path: str, what: str, make: Callable[[], T]) -> T:
-    """What another library makes of its own object; what it raises is said as ours."""
-    try:
-        return make()
-    except Exception as error:
-        rule = f"it cannot be turned into {what}"
-        msg = f"{path} is a {type(value).__name__}, and {rule}: {type(error).__name__}: {error}"
-        raise InvalidInput(msg, field=path, value=value, rule=rule) from error
-
-
-def _drawn(value: object, path: str, what: str, make: Callable[[], bytes]) -> dict[str, Any]:
-    return _image(_made(value, path, f"a {what}", make), "image/png", path)
-
-
-def _png(picture: Any) -> bytes:
-    if picture.mode not in _PNG_MODES:
-        picture = picture.convert(_NEAREST.get(picture.mode, "RGB"))
-    buffer = io.BytesIO()
-    picture.save(buffer, format="PNG")
-    return buffer.getvalue()
-
-
-def _saved(figure: Any) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
-    return buffer.getvalue()
-
-
-def _table(value: object, path: str, make: Callable[[], str]) -> dict[str, Any]:
-    text = _made(value, path, "CSV", make)
-    _fits(len(text), TEXT_LIMIT, path, "table", "Send fewer rows, or a summary.")
-    return {"type": "input_text", "text": _text(text, path)}
-
-
-def _path(file: Path, path: str) -> dict[str, Any]:
-    kind = _IMAGES.get(file.suffix.lower())
-    limit = FILE_DATA_LIMIT if kind is None else IMAGE_URL_LIMIT
-    try:
-        # Base64 makes four characters of three bytes: a file that cannot fit is not even read.
-        _fits(file.stat().st_size * 4 // 3, limit, path, f"file {file.name}")
-        data = file.read_bytes()
-    except OSError as error:
-        msg = f"{path}: the file {file} cannot be read ({error.strerror})."
-        raise InvalidInput(msg, field=path, value=file, rule="a readable file") from error
-    if kind is not None:
-        return _image(data, kind, path)
-    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    return _file(data, kind, file.name, path)
-
-
-def _bytes(data: bytes, path: str) -> dict[str, Any]:
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return _image(data, "image/png", path)
-    if data.startswith(b"\xff\xd8\xff"):
-        return _image(data, "image/jpeg", path)
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return _image(data, "image/gif", path)
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return _image(data, "image/webp", path)
-    if data.startswith(b"%PDF-"):
-        return _file(data, "application/pdf", "data.pdf", path)
-    return _file(data, "application/octet-stream", "data.bin", path)
-
-
-def _image(data: bytes, kind: str, path: str) -> dict[str, Any]:
-    url = _data_url(data, kind, path)
-    _fits(len(url), IMAGE_URL_LIMIT, path, "image", "Make it smaller.")
-    return {"type": "input_image", "image_url": url, "detail": "auto"}
-
-
-def _file(data: bytes, kind: str, name: str, path: str) -> dict[str, Any]:
-    url = _data_url(data, kind, path)
-    _fits(len(url), FILE_DATA_LIMIT, path, f"file {name}", "Upload it and give its file_id.")
-    return {"type": "input_file", "filename": name, "file_data": url}
-
-
-def _data_url(data: bytes, kind: str, path: str) -> str:
-    if not data:
-        msg = f"{path} is empty: there is nothing to send."
-        raise InvalidInput(msg, field=path, value=data, rule="not empty")
-    return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
-
-
-def _fits(size: int, limit: int, path: str, what: str, advice: str = "Make it shorter.") -> None:
-    if size > limit:
-        rule = f"at most {limit:,} characters as sent"
-        msg = f"{path}: the {what} would be {size:,} characters, and {rule} are allowed. {advice}"
-        raise InvalidInput(msg, field=path, value=None, rule=rule)

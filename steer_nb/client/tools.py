@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import msgspec
 
 from steer_nb.client.inputs import answer_output
+from steer_nb.client.objects import plain
 from steer_nb.errors import InvalidInput, ToolFailed
 from steer_nb.wire import check_value
 from steer_nb.wire.content import PART_TYPES
@@ -177,9 +178,8 @@ class Tool:
         if isinstance(result, str):
             return result
         try:
-            value = msgspec.to_builtins(result, enc_hook=_simple, str_keys=True)
-            check_value(value, path="result")
-        except (NotImplementedError, TypeError, ValueError, RecursionError) as error:
+            value = plain(result, "result")
+        except InvalidInput as error:
             msg = f"{self.name} returned what cannot be sent: {error}"
             raise ToolFailed(msg) from error
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -378,22 +378,6 @@ def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
         if found.description
     }
     return text, meanings
-
-
-def _simple(value: Any) -> object:
-    """Turn what a notebook returns (numpy scalars, arrays, frames) into plain values."""
-    module = type(value).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(value, "to_dict"):
-        if not hasattr(value, "columns"):
-            return value.to_dict()
-        numbered = type(value.index).__name__ == "RangeIndex"
-        return (value if numbered else value.reset_index()).to_dict(orient="records")
-    if module in ("pandas", "numpy"):
-        for method in ("isoformat", "tolist"):
-            if hasattr(value, method):
-                return getattr(value, method)()
-    msg = f"{type(value).__name__} is no JSON; return text, numbers, lists or dicts."
-    raise NotImplementedError(msg)
 
 
 def said(error: BaseException) -> str:

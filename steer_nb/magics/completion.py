@@ -100,12 +100,9 @@ class KernelOffers:
         return [r.id for lane in session.lanes.values() for r in lane.responses if r.id]
 
     def _names(self, wanted: Callable[[Any], bool]) -> list[str]:
-        hidden = self._shell.user_ns_hidden
-        return sorted(
-            name
-            for name, value in self._shell.user_ns.items()
-            if not name.startswith("_") and name not in hidden and wanted(value)
-        )
+        from steer_nb.widgets.names import own_variables
+
+        return list(own_variables(self._shell, wanted))
 
 
 def _frames() -> list[str]:

@@ -25,6 +25,7 @@ from steer_nb.simulator.faults import (
     Stall,
     facts_of,
 )
+from steer_nb.simulator.values import SENDABLE_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,8 +41,6 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # 
 HIGH_WATER: Final = 256 * 1024
 """Characters that may wait to be written before scripts have to wait for a slow reader."""
 
-_SENDABLE = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
-"""Close codes that may be sent (RFC 6455, 7.4)."""
 _NO_FRAME = frozenset({None, 1006, 1015})
 """Close codes that only say that no close frame came."""
 _NO_STATUS = 1005
@@ -273,7 +272,7 @@ class Line:
             return
         code, reason = self._last
         socket, transport = self._socket, self._socket.transport
-        if code in _SENDABLE:
+        if code in SENDABLE_CODES:
             await socket.close(cast("int", code), reason)
             return
         try:

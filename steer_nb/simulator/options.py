@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from steer_nb.errors import InvalidInput
-from steer_nb.simulator.values import broken_rule, typed
+from steer_nb.simulator.values import broken_rule, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,14 +161,10 @@ class Options:
         InvalidInput
             For an unknown name, or a value that is not among the allowed ones.
         """
-        known = {one.name: one for one in fields(cls)}
         hints = get_type_hints(cls)
         for name, value in values.items():
-            if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
-                msg = f"The simulator has no option {name!r}.{hint}"
-                raise InvalidInput(msg, field=name, value=value, rule="a known option")
+            if name not in hints:
+                raise _unknown(name, value)
             rule = broken_rule(value, hints[name])
             if rule is not None:
                 msg = f"Simulator option {name} must be {rule}, not {value!r}."
@@ -192,20 +188,16 @@ class Options:
         >>> Options.read(["acknowledge=after_terminal", "lane_limit=4", "steerable_models=a,b"])
         {'acknowledge': 'after_terminal', 'lane_limit': 4, 'steerable_models': ('a', 'b')}
         """
-        hints = get_type_hints(cls)
-        values: dict[str, Any] = {}
-        for text in texts:
-            name, equals, word = (part.strip() for part in text.partition("="))
-            if not equals or not name:
-                msg = f"A simulator option is written NAME=VALUE, not {text!r}."
-                raise InvalidInput(msg, field=name, value=text, rule="NAME=VALUE")
-            name = name.replace("-", "_")
-            if name in values:
-                msg = f"The simulator option {name} is given twice."
-                raise InvalidInput(msg, field=name, value=text, rule="once")
-            values[name] = typed(word, hints.get(name))
+        values = pairs(texts, get_type_hints(cls), "Simulator option", _unknown)
         cls.of(values)
         return values
+
+
+def _unknown(name: str, value: Any) -> InvalidInput:
+    close = difflib.get_close_matches(name, get_type_hints(Options), n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    msg = f"The simulator has no option {name!r}.{hint}"
+    return InvalidInput(msg, field=name, value=value, rule="a known option")
 
 
 @dataclass(frozen=True)

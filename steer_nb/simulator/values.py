@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
-__all__ = ["broken_rule", "typed"]
+from steer_nb.errors import InvalidInput
+
+__all__ = ["SENDABLE_CODES", "broken_rule", "pairs", "typed"]
+
+SENDABLE_CODES: Final = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
+"""Close codes that may be sent (RFC 6455, 7.4); others only say that no close frame came."""
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _PLAIN = {"none": None, "null": None, "true": True, "false": False}
 
@@ -23,7 +31,7 @@ def typed(word: str, hint: Any) -> Any:
     kind = get_origin(hint)
     kinds = get_args(hint) or (hint,)
     if kind is Literal:
-        return word
+        return word.strip()
     if kind is tuple:
         return tuple(part.strip() for part in word.split(",") if part.strip())
     if any(get_origin(one) is Mapping for one in kinds):
@@ -31,8 +39,8 @@ def typed(word: str, hint: Any) -> Any:
             return json.loads(word)
         except ValueError:
             return word
-    if word.lower() in _PLAIN and (kinds != (str,)):
-        return _PLAIN[word.lower()]
+    if word.strip().lower() in _PLAIN and kinds != (str,):
+        return _PLAIN[word.strip().lower()]
     if str in kinds:
         return word
     for number in (int, float):
@@ -41,6 +49,48 @@ def typed(word: str, hint: Any) -> Any:
         except ValueError:
             continue
     return word
+
+
+def pairs(
+    texts: Iterable[str], hints: Mapping[str, Any], what: str, unknown: Callable[[str, str], Any]
+) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` as people type it; dashes in a name are as good as underscores.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The pairs.
+    hints : mapping
+        What each name takes.
+    what : str
+        What they belong to, as a sentence about one begins.
+    unknown : callable
+        Makes the error about a name that is none, of the name and its value.
+
+    Raises
+    ------
+    InvalidInput
+        A text is no pair, or a name is given twice or is none.
+
+    Examples
+    --------
+    >>> pairs(["lane-limit=4"], {"lane_limit": int}, "An option", ValueError)
+    {'lane_limit': 4}
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, word = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            msg = f"{what}: write NAME=VALUE, not {text!r}."
+            raise InvalidInput(msg, field=name, value=text, rule="NAME=VALUE")
+        if name not in hints:
+            raise unknown(name, word)
+        if name in values:
+            msg = f"{what}: {name} is given twice."
+            raise InvalidInput(msg, field=name, value=text, rule="once")
+        values[name] = typed(word, hints[name])
+    return values
 
 
 def broken_rule(value: Any, hint: Any) -> str | None:

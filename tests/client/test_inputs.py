@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from steer_nb.client import inputs
+from steer_nb.client import objects
 from steer_nb.client.inputs import (
     answer_fields,
     answer_output,
@@ -242,9 +242,9 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_limits_name_the_size(monkeypatch, tmp_path):
-    monkeypatch.setattr(inputs, "TEXT_LIMIT", 10)
-    monkeypatch.setattr(inputs, "IMAGE_URL_LIMIT", 30)
-    monkeypatch.setattr(inputs, "FILE_DATA_LIMIT", 60)
+    monkeypatch.setattr(objects, "TEXT_LIMIT", 10)
+    monkeypatch.setattr(objects, "IMAGE_URL_LIMIT", 30)
+    monkeypatch.setattr(objects, "FILE_DATA_LIMIT", 60)
     with pytest.raises(InvalidInput, match="11 characters, and at most 10"):
         create_input("x" * 11)
     with pytest.raises(InvalidInput, match=r"table would be .* Send fewer rows"):

@@ -552,7 +552,7 @@ def test_mistakes_in_a_file(simulate, tmp_path, text, line, says):
     [
         ("", "This names no fault. Faults are drop, stall"),
         ("dorp", "There is no fault 'dorp'. Did you mean 'drop'?"),
-        ("drop 5", "after the word stands NAME=VALUE, not '5'"),
+        ("drop 5", "Fault drop: write NAME=VALUE, not '5'"),
         ("drop at=5 at=6", "at is given twice"),
         ("drop at=x", "at must be a whole number, 0 or more, not 'x'"),
         ("drop side=left", "side must be one of 'before', 'after'"),

@@ -72,7 +72,7 @@ def test_pictures_and_files_become_parts(tmp_path: Path) -> None:
     ("value", "why"),
     [
         (float("nan"), "output is nan"),
-        ({"a": object()}, "a dict cannot be sent"),
+        ({"a": object()}, "output: object is no JSON; give text, numbers, lists or dicts"),
         (Path("gone.png"), "cannot be read"),
     ],
 )

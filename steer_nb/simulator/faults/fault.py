@@ -8,10 +8,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, ClassVar, Final, Literal, NamedTuple, get_type_hints
 
 from steer_nb.errors import InvalidInput
-from steer_nb.simulator.values import broken_rule, typed
+from steer_nb.simulator.values import broken_rule, pairs
 
 __all__ = [
     "FAULTS",
@@ -195,23 +196,11 @@ def _unknown(kind: type[Fault], name: str, value: Any) -> InvalidInput:
 def _read(text: str) -> Fault:
     """Read ``WORD NAME=VALUE …``, quoted as in a shell."""
     try:
-        word, *pairs = shlex.split(text) or [""]
+        word, *given = shlex.split(text) or [""]
     except ValueError as error:
         msg = f"A fault's text cannot be read ({error}): {text!r}."
         raise InvalidInput(msg, field="fault", value=text, rule="WORD NAME=VALUE …") from error
     kind = _kind(word or None)
     hints = get_type_hints(kind)
-    names = {one.name for one in fields(kind)}
-    values: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            msg = f"Fault {word}: after the word stands NAME=VALUE, not {pair!r}."
-            raise InvalidInput(msg, field="fault", value=text, rule="WORD NAME=VALUE …")
-        if name not in names:
-            raise _unknown(kind, name, value)
-        if name in values:
-            msg = f"Fault {word}: {name} is given twice."
-            raise InvalidInput(msg, field=name, value=value, rule="once")
-        values[name] = typed(value, hints[name])
-    return kind(**values)
+    known = {one.name: hints[one.name] for one in fields(kind)}
+    return kind(**pairs(given, known, f"Fault {word}", partial(_unknown, kind)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.citing import ANNOTATIONS as CITED
+from steer_nb.simulator.values import SENDABLE_CODES
 from steer_nb.simulator.written.filling import unknown_placeholder
 from steer_nb.simulator.written.nodes import ListNode, MapNode, Node, TextNode, shown
 
@@ -261,9 +262,7 @@ def _pattern(node: Node) -> re.Pattern[str]:
 
 def _close_code(node: Node) -> int:
     value = node.value if isinstance(node, TextNode) else None
-    # RFC 6455, 7.4: others may not be sent.
-    sendable = {1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)}
-    if isinstance(value, bool) or not isinstance(value, int) or value not in sendable:
+    if isinstance(value, bool) or not isinstance(value, int) or value not in SENDABLE_CODES:
         what = "1000 to 1003, 1007 to 1014 or 3000 to 4999"
         node.refuse(f"this must be a close code that may be sent, {what}, not {shown(node)}.")
     return value

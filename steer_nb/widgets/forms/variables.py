@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
@@ -18,10 +17,11 @@ import ipywidgets as w
 import msgspec
 
 from steer_nb.client.inputs import answer_output
+from steer_nb.client.objects import content_part, object_kind, plain
 from steer_nb.errors import InvalidInput
 from steer_nb.widgets.controls import control
+from steer_nb.widgets.names import own_variables
 from steer_nb.widgets.ticker import ticker
-from steer_nb.wire import check_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["VariablePicker", "as_output", "as_picture"]
 
 _MOST: Final = 200
-_PICTURES: Final = {".png", ".jpg", ".jpeg", ".webp", ".gif"}
 _PLACEHOLDER: Final = "from a variable …"
 
 
@@ -57,13 +56,7 @@ def as_output(value: object) -> Any:
     made = answer_output(value)
     if isinstance(value, str) or made is not value:
         return made
-    try:
-        plain = msgspec.to_builtins(value, enc_hook=_simple, str_keys=True)
-    except (TypeError, ValueError, NotImplementedError, RecursionError) as error:
-        msg = f"a {type(value).__name__} cannot be sent: {error}"
-        raise InvalidInput(msg, field="output", value=value, rule="text or JSON") from error
-    check_value(plain, path="output")
-    return json.loads(json.dumps(plain))  # a tuple is a list there
+    return json.loads(json.dumps(plain(value, "output")))  # a tuple is a list there
 
 
 def as_picture(value: object) -> str:
@@ -76,48 +69,17 @@ def as_picture(value: object) -> str:
     """
     if isinstance(value, str) and value.startswith("data:image/"):
         return value
-    parts = answer_output(value) if _is_object(value) else ()
-    for part in parts if isinstance(parts, list) else ():
-        if part["type"] == "input_image":
-            return str(part["image_url"])
+    part = content_part(value, "output")
+    if part is not None and part["type"] == "input_image":
+        return str(part["image_url"])
     rule = "a picture: a figure, a PIL image, a path or the bytes of one"
     msg = f"a {type(value).__name__} is no picture; pick {rule}."
     raise InvalidInput(msg, field="output.image_url", value=value, rule=rule)
 
 
-def _simple(value: Any) -> object:
-    """Turn numpy's scalars and arrays, and moments, into plain values."""
-    for method in ("isoformat", "tolist"):
-        if hasattr(value, method):
-            return getattr(value, method)()
-    msg = "give text, numbers, lists or dicts"
-    raise NotImplementedError(msg)
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, Path | bytes | bytearray | memoryview) or bool(_library(value))
-
-
-def _library(value: object) -> str:
-    """Which library's picture or table it is; nothing is imported to find out."""
-    roots = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
-    if "PIL" in roots and hasattr(value, "save"):
-        return "picture"
-    if "matplotlib" in roots and (hasattr(value, "savefig") or hasattr(value, "figure")):
-        return "picture"
-    if roots & {"pandas", "polars"} and (hasattr(value, "to_csv") or hasattr(value, "write_csv")):
-        return "table"
-    return ""
-
-
 def _is_picture(value: object) -> bool:
-    if isinstance(value, Path):
-        return value.suffix.lower() in _PICTURES
-    if isinstance(value, bytes | bytearray):
-        return bytes(value[:4]) in (b"\x89PNG", b"GIF8", b"RIFF") or value[:3] == b"\xff\xd8\xff"
-    return (isinstance(value, str) and value[:11] == "data:image/") or (
-        _library(value) == "picture"
-    )
+    given = isinstance(value, str) and value.startswith("data:image/")
+    return given or object_kind(value) == "picture"
 
 
 def _is_answer(value: object) -> bool:
@@ -125,7 +87,7 @@ def _is_answer(value: object) -> bool:
         return False
     numbers = type(value).__module__ == "numpy" and hasattr(value, "tolist")
     plain = isinstance(value, str | int | float | dict | list | tuple | msgspec.Struct)
-    return plain or numbers or dataclasses.is_dataclass(value) or _is_object(value)
+    return plain or numbers or dataclasses.is_dataclass(value) or object_kind(value) is not None
 
 
 def _shell() -> Any:
@@ -134,17 +96,10 @@ def _shell() -> Any:
 
 
 def _offered(fits: Callable[[object], bool]) -> list[tuple[str, str]]:
-    """Label and name of what can be sent; a person's own names, those hidden by IPython not."""
-    shell = _shell()
-    if shell is None:
-        return []
-    hidden = shell.user_ns_hidden
+    """Label and name of what can be sent."""
     found = [
         (f"{name} · {type(value).__name__}", name)
-        for name, value in dict(shell.user_ns).items()
-        if not name.startswith("_")
-        and not (name in hidden and hidden[name] is value)
-        and fits(value)
+        for name, value in own_variables(_shell(), fits).items()
     ]
     return sorted(found, key=lambda pair: pair[1].lower())[:_MOST]
 
