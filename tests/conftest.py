@@ -4,8 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 
 import pytest
+
+
+COSTS = {"browser": 30, "slow": 8, "kernel": 3}
+"""About so many seconds a test takes that is marked so."""
+
+
+def pytest_configure(config):
+    # Else xdist hands out the files with the most tests first, which are the quickest.
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first: one that begins last would be waited for alone."""
+    if os.environ.get("PYTEST_XDIST_WORKER") is None:
+        return
+    costs = Counter()
+    for item in items:
+        marks = [COSTS[mark.name] for mark in item.iter_markers() if mark.name in COSTS]
+        costs[item.path] += max(marks, default=0.1)
+    items.sort(key=lambda item: -costs[item.path])  # stable: a file's tests keep their order
 
 
 @pytest.fixture(scope="session", autouse=True)

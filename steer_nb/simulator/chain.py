@@ -58,6 +58,8 @@ class Record:
         Accepted steers that no successor has taken.
     injected : list of dict
         Results that its agents got while it was written.
+    n_refused : int
+        Steers that its scenario refused.
     n_resumed : int
         How often such results let its root agent go on.
     team : Team or None
@@ -95,6 +97,7 @@ class Record:
     successor_due: bool = False
     playback: Playback | None = None
     refuse_steers: tuple[str, str | None] | None = None
+    n_refused: int = 0
     fail_successor: str | None = None
     cached: bool = False
     context_tokens: int = 0

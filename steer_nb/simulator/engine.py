@@ -267,7 +267,10 @@ class Engine:
                 await pace.listen(record.heard, seconds)
             case steps.AwaitSteer(seconds, count):
                 deadline = time.monotonic() + seconds
-                while len(record.queued) < count and (left := deadline - time.monotonic()) > 0:
+                while (
+                    len(record.queued) + record.n_refused < count
+                    and (left := deadline - time.monotonic()) > 0
+                ):
                     record.heard.clear()
                     await pace.listen(record.heard, left, real=True)
             case steps.RefuseSteers(code, message):

@@ -122,6 +122,8 @@ class Steering:
         if record.refuse_steers is not None:
             code, message = record.refuse_steers
             message = message or _MESSAGES.get(code, f"Refused: {code}.")
+            record.n_refused += 1
+            record.heard.set()
             raise SteerRefused(code=code, message=message)
         settings = record.settings
         if (

@@ -292,7 +292,10 @@ class Pause(Control):
 
 @dataclass(frozen=True)
 class AwaitSteer(Control):
-    """Go on as soon as `count` steers wait, or after so many real seconds, whatever the speed."""
+    """Go on as soon as `count` steers wait, or after so many real seconds, whatever the speed.
+
+    One that `RefuseSteers` refused counts, too: nobody sends it again.
+    """
 
     seconds: float = 10.0
     count: int = 1

@@ -18,6 +18,7 @@ import steer_nb
 from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
 from steer_nb.client.injects import Inject
+from steer_nb.client import reconnecting
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 SOON = Reconnect(attempts=20, first_s=0.005, longest_s=0.05, rotate_s=None)
+reconnecting.LIMIT_SECONDS = 0.1  # nobody ends the connection that is said to be too old
 PATIENCE = 12.0
 MOST_DECISIONS = 120
 MOST_CRASHES = 2

@@ -193,6 +193,8 @@ async def test_every_refusal_can_be_asked_for(simulate, code):
         assert event["error"]["type"] == "invalid_request_error"
         assert event["steer"] == {"previous_response_id": parent, "input": given}
         assert event["stream_id"] == "a"
+        # It waited for this steer and, as none other will come, it does not wait on.
+        assert (await line.end())["status"] == "completed"
 
 
 async def test_successor_that_cannot_be_created(simulate):
