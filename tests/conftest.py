@@ -8,7 +8,6 @@ from collections import Counter
 
 import pytest
 
-
 COSTS = {"browser": 30, "slow": 8, "kernel": 3}
 """About so many seconds a test takes that is marked so."""
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import steer_nb
+from steer_nb.client import reconnecting
 from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
 from steer_nb.client.injects import Inject
-from steer_nb.client import reconnecting
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
