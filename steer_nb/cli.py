@@ -131,7 +131,8 @@ def _parser() -> argparse.ArgumentParser:
 
     frames = commands.add_parser("frames", help="show a trace's tables, or write one to a file")
     frames.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
-    frames.add_argument("--frame", metavar="NAME", help="which table (default: an overview)")
+    which = "a table, summary, or metrics.gaps and so on (default: an overview)"
+    frames.add_argument("--frame", metavar="NAME", help=which)
     frames.add_argument("--to", metavar="FILE", help="write it: .parquet or .csv")
     frames.set_defaults(run=_frames)
     return parser
@@ -278,7 +279,7 @@ def _frames(arguments: argparse.Namespace) -> int:
             print(f"  {name:<16}{len(frame):>7} rows  {len(frame.columns):>3} columns")
         return _OK
     name = arguments.frame or "events"
-    frame = trace.frames.table(name)
+    frame = trace.frame(name)
     if arguments.to is None:
         print(frame.to_string(max_rows=60, max_colwidth=60) if len(frame) else f"{name}: no rows")
         return _OK

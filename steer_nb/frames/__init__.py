@@ -5,6 +5,7 @@
     trace.frames.steers                                      # one DataFrame each
     trace.frames.table("events", columns=EventCore + EventDelta)
     trace.frames.wide()                                      # events with what they belong to
+    trace.summary()                                          # metrics; see `Metrics`
 
 This is the only room that needs pandas.
 """
@@ -14,6 +15,20 @@ from __future__ import annotations
 from steer_nb.frames.base import Frames
 from steer_nb.frames.columns import Column, Columns
 from steer_nb.frames.conform import conform
+from steer_nb.frames.metrics import (
+    FRAME_NAMES,
+    METRICS,
+    Metrics,
+    Prices,
+    TraceDiff,
+    chunk_gaps,
+    frame_named,
+    response_metrics,
+    steer_metrics,
+    summary_of,
+    usage_totals,
+    wait_metrics,
+)
 from steer_nb.frames.schema import GROUPS, SCHEMA_VERSION, TABLES, Table
 from steer_nb.frames.schema_stream import (
     EventCore,
@@ -43,7 +58,9 @@ from steer_nb.frames.schema_turns import (
 )
 
 __all__ = [
+    "FRAME_NAMES",
     "GROUPS",
+    "METRICS",
     "SCHEMA_VERSION",
     "TABLES",
     "CallCore",
@@ -60,6 +77,8 @@ __all__ = [
     "ItemCore",
     "ItemTimes",
     "LaneCore",
+    "Metrics",
+    "Prices",
     "ProblemCore",
     "RequiredInputCore",
     "RequiredInputLetta",
@@ -71,6 +90,14 @@ __all__ = [
     "SteerTimes",
     "Table",
     "TraceCore",
+    "TraceDiff",
     "UsageCore",
+    "chunk_gaps",
     "conform",
+    "frame_named",
+    "response_metrics",
+    "steer_metrics",
+    "summary_of",
+    "usage_totals",
+    "wait_metrics",
 ]

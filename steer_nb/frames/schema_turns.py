@@ -155,6 +155,11 @@ SteerTimes = Columns(
             "Seconds from accepted to committed; negative where the successor came first.",
         ),
         Column("deltas_after_send", INT, "Pieces that its parent still wrote after it was sent."),
+        Column(
+            "characters_after_send",
+            INT,
+            "Characters of output text that its parent still wrote after it was sent.",
+        ),
     ),
 )
 
@@ -179,6 +184,7 @@ RequiredInputCore = Columns(
         Column("first_seen_s", FLOAT, "When we learned of it, in seconds since the trace began."),
         Column("filled_s", FLOAT, "When it was filled; null if that was not recorded."),
         Column("sent_s", FLOAT, "When its value was sent."),
+        Column("tool_s", FLOAT, "Seconds that a function of ours ran for it; null where none has."),
         Column("value_json", TEXT, "The input item that answers it, as JSON."),
         Column("approve", BOOL, "The decision, for approvals."),
         Column("reason", TEXT, "The reason given with it."),

@@ -42,6 +42,7 @@ def _fate(steer: SteerState) -> tuple[Any, ...]:
         steer.successor_id,
         None if parent is None else (parent.status, parent.incomplete_reason),
         steer.deltas_after_send,
+        steer.characters_after_send,
     )
 
 
@@ -73,6 +74,7 @@ def _steer(fold: Fold, steer: SteerState) -> Row:
         "ack_latency_s": seconds(steer.sent, steer.accepted),
         "commit_latency_s": seconds(steer.accepted, steer.committed),
         "deltas_after_send": None if steer.sent is None else steer.deltas_after_send,
+        "characters_after_send": None if steer.sent is None else steer.characters_after_send,
     }
 
 
@@ -128,6 +130,7 @@ def _progress(state: RequiredInputState) -> tuple[Any, ...]:
         state.filled,
         state.filled_by,
         state.sent,
+        None if state.tool is None else state.tool.duration_s,
         state.request_key,
         state.continuation_response_id,
     )
@@ -153,6 +156,7 @@ def _required(fold: Fold, response: ResponseState, state: RequiredInputState, wa
         "first_seen_s": state.first_seen.t,
         "filled_s": _at(state.filled),
         "sent_s": _at(state.sent),
+        "tool_s": None if state.tool is None else state.tool.duration_s,
         "value_json": None if state.item is None else json_text(state.item),
         "approve": approve if isinstance(approve, bool) else None,
         "reason": reason if isinstance(reason, str) else None,

@@ -103,8 +103,10 @@ def delta(ledger: Ledger, fact: f.Delta, entry: Entry) -> ResponseState | None:
     response.n_deltas += 1
     if response.first_chunk is None:
         response.first_chunk = entry
-    if response.first_text is None and fact.channel == "text":
-        response.first_text = entry
+    if fact.channel == "text":
+        response.n_characters += len(fact.text)
+        if response.first_text is None:
+            response.first_text = entry
     return response
 
 

@@ -263,6 +263,7 @@ class SteerState:
     sent: Entry | None
     order_in_parent: int
     deltas_at_send: int = 0
+    characters_at_send: int = 0
     state: SteerWord = "sent"
     steer_id: str | None = None
     accepted: Entry | None = None
@@ -295,6 +296,11 @@ class SteerState:
     def deltas_after_send(self) -> int:
         """How many more pieces the parent wrote after the steer was sent."""
         return 0 if self.parent is None else self.parent.n_deltas - self.deltas_at_send
+
+    @property
+    def characters_after_send(self) -> int:
+        """How much output text the parent still wrote after the steer was sent."""
+        return 0 if self.parent is None else self.parent.n_characters - self.characters_at_send
 
     @property
     def live(self) -> bool:
@@ -385,6 +391,8 @@ class ResponseState:
     last: Entry | None = None
     n_events: int = 0
     n_deltas: int = 0
+    n_characters: int = 0
+    """Of output text, as far as it came in pieces."""
     n_terminals: int = 0
     last_sequence_number: int | None = None
     sequence_gap: bool = False

@@ -69,8 +69,9 @@ def sent(ledger: Ledger, fact: f.SteerSent, entry: Entry) -> ResponseState | Non
         decide(ledger, fact.again, "sent_again", fact.key)
     parent = ledger.responses.get(fact.parent_id)
     steer = _new(ledger, fact.key, fact.parent_id, fact.input, entry, sent=entry)
-    steer.deltas_at_send = 0 if parent is None else parent.n_deltas
     if parent is not None:
+        steer.deltas_at_send = parent.n_deltas
+        steer.characters_at_send = parent.n_characters
         parent.lane.last = entry
         drafts.said(parent.lane, fact.input)
     return parent

@@ -208,8 +208,8 @@ def _show(parsed: Parsed, _: Spaces) -> LaneView:
 
 
 def _frame(parsed: Parsed, _: Spaces) -> pd.DataFrame:
-    frames = _session().trace.frames
-    return frames.table(parsed.get("name"), columns=parsed.get("columns"), lane=parsed.get("lane"))
+    trace = _session().trace
+    return trace.frame(parsed.get("name"), parsed.get("columns"), lane=parsed.get("lane"))
 
 
 def _wait(parsed: Parsed, _: Spaces) -> None:

@@ -106,9 +106,9 @@ class KernelOffers:
 
 
 def _frames() -> list[str]:
-    from steer_nb.frames import TABLES
+    from steer_nb.frames import FRAME_NAMES
 
-    return list(TABLES)
+    return list(FRAME_NAMES)
 
 
 def _columns(given: list[str]) -> list[str]:

@@ -287,9 +287,9 @@ COMMANDS: dict[str, Command] = {
         Command(
             "frame",
             "a DataFrame of what happened",
-            "session.trace.frames.table(name)",
+            "session.trace.frame(name)",
             (
-                Argument("NAME", "which table", "frame"),
+                Argument("NAME", "a table, summary, or metrics", "frame"),
                 Argument("LANE", "rows of this lane only", "lane", required=False),
             ),
             (Option("--columns", "column groups", "columns", "G+G"),),

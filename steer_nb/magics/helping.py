@@ -51,9 +51,9 @@ def _lists(kinds: set[Kind]) -> list[str]:
 
         told.append(f"Scenarios: {', '.join(SCENARIOS)}.")
     if "frame" in kinds:
-        from steer_nb.frames import TABLES
+        from steer_nb.frames import FRAME_NAMES
 
-        told.append(f"Tables: {', '.join(TABLES)}.")
+        told.append(f"Frames: {', '.join(FRAME_NAMES)}.")
     return told
 
 

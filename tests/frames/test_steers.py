@@ -64,6 +64,7 @@ def test_a_steer_that_was_committed():
         "ack_latency_s": 2.0,
         "commit_latency_s": 3.0,
         "deltas_after_send": 2,
+        "characters_after_send": 9,
     }
 
 
@@ -179,6 +180,7 @@ def test_two_steers_wait_for_one_answer():
         "first_seen_s": 7.0,
         "filled_s": 11.0,
         "sent_s": 12.0,
+        "tool_s": None,
         "value_json": json.dumps(filled, separators=(",", ":")),
         "approve": None,
         "reason": None,

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from steer_nb.frames import TABLES
+from steer_nb.frames import FRAME_NAMES
 from steer_nb.magics.completing import _FILES
 from steer_nb.magics.completion import KernelOffers, _offer
 from steer_nb.magics.grammar import CELL, COMMANDS, Argument, Command, Kind, Option
@@ -168,5 +168,5 @@ def test_every_topic_that_is_offered_is_one(busy: Any) -> None:
 
 def test_what_is_fixed_is_listed() -> None:
     told = {name: " ".join(describe(COMMANDS[name]).split()) for name in ("frame", "connect")}
-    assert f"Tables: {', '.join(TABLES)}." in told["frame"]
+    assert f"Frames: {', '.join(FRAME_NAMES)}." in told["frame"]
     assert f"Scenarios: {', '.join(SCENARIOS)}." in told["connect"]
