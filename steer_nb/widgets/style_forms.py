@@ -96,6 +96,12 @@ background-position:right 13px center,right 8px center}
 .steer-nb .snb-upload.widget-upload{font-size:0;border:1px solid var(--snb-line)}
 .steer-nb .snb-upload.widget-upload>i{font-size:13px;margin-right:6px}
 .steer-nb .snb-upload.widget-upload::after{font-size:14px;content:"Upload";content:"Upload"/""}
+.steer-nb .snb-gone{margin:6px 2px;color:var(--snb-fail);font-size:12px}
+.steer-nb .snb-gone code{font:inherit;font-family:var(--snb-mono);background:none;color:inherit}
+.steer-nb.snb-widget.snb-form.jupyter-widgets-disconnected:not(.snb-say):after{
+content:"This belongs to a kernel that has ended. To go on: %steer recover, then %steer pending."}
+.jp-OutputArea-child:has(.snb-kept)+.jp-OutputArea-child:not(:has(.snb-forms)):has(
+>:is(.jupyter-widgets,.lm-Panel)){display:none}
 .steer-nb .snb-shot{max-height:160px;max-width:100%;border:1px solid var(--snb-line);
 border-radius:6px;margin-top:6px}
 """

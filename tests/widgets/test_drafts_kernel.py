@@ -68,8 +68,8 @@ def check(kernels: list[Kernel], simulator: Simulator) -> None:
     text = kernel.widget("AnyModel")  # the lane is shown: its connection was lost
     assert kernel.widgets[text]["value"] == "half a sen"
     cell = kernel.run("%steer pending")
-    (shown,) = kernel.of(cell, "display_data")
-    assert "draft, not complete: output is no JSON" in shown["content"]["data"]["text/plain"]
+    record, _ = kernel.of(cell, "display_data")
+    assert "draft, not complete: output is no JSON" in record["content"]["data"]["text/plain"]
     area = kernel.widget("TextareaModel")
     assert kernel.widgets[area]["value"] == '{"sat": "dr'
     assert kernel.widgets[kernel.widget("RadioButtonsModel")]["index"] == 1

@@ -180,12 +180,48 @@ def test_a_notebook_that_nbclient_saved(given: Path) -> None:
 def test_a_session_that_is_closed_leaves_no_dead_form(given: Path) -> None:
     notebook = executed(given, *CELLS[:8], "%steer close")
     for cell in (notebook.cells[5], notebook.cells[7]):
-        (output,) = cell.outputs
+        output, nothing = cell.outputs
         assert VIEW not in output["data"]
+        assert nothing["data"] == {"text/html": "", "text/plain": ""}
         there = look(output["data"]["text/html"])
         assert "no longer waits" in there
         assert "The session was closed. What you answered is kept in the trace" in there
         assert "denied: Not now." in there
+
+
+TYPED = """
+(form,) = pending_forms(session).forms
+next(iter(form.sections.values())).area.value = "on time"
+form._keep_all()
+"""
+GONE = "This belongs to a kernel that has ended, or it is only looked at."
+
+
+@pytest.mark.kernel
+def test_a_form_that_was_saved_while_it_waited_is_read_once_everywhere(given: Path) -> None:
+    exporters = pytest.importorskip("nbconvert", reason="nbconvert comes with JupyterLab")
+    notebook = executed(given, *CELLS[:6], TYPED)
+    record, living = notebook.cells[5].outputs
+    assert VIEW not in record["data"]
+    assert VIEW in living["data"]
+    assert look(record["data"]["text/html"]).count(GONE) == 1
+    assert "on time" in record["data"]["text/plain"]
+    for _ in range(2):  # with the widgets' state, and without
+        for exporter in (exporters.HTMLExporter(), exporters.MarkdownExporter()):
+            page, _ = exporter.from_notebook_node(notebook)
+            there = look(page)
+            assert there.count(GONE) == 1
+            for words in ("get_project_status", "delete_event", "%steer recover", "on time"):
+                assert words in there.partition("%steer pending")[2], words
+        notebook.metadata.pop("widgets", None)
+
+
+def test_the_record_of_a_session_without_a_journal_promises_nothing() -> None:
+    session, _ = waiting("weather")
+    record, _ = pending_forms(session)._bundles()  # type: ignore[union-attr]
+    assert "in no file, and cannot be taken up again" in look(record["text/html"])
+    assert "%steer recover" not in look(record["text/html"])
+    session.close()
 
 
 def test_a_closed_form_stays_a_widget_where_something_is_half_typed_in_it() -> None:

@@ -77,6 +77,8 @@ class ContinuationForm:
         self.facts = self.read()
         self.sections: dict[str, Section] = {}
         self._keepers: dict[str, Keeper] = {}
+        self.when_changed: list[Callable[[], object]] = []
+        """Called, on a helper thread, when what the session knows of these answers changed."""
         self.when_done: list[Callable[[ContinuationForm], object]] = []
         """Called, on a helper thread, when nothing can be answered here any more."""
         self._submitting = threading.Lock()
@@ -143,12 +145,15 @@ class ContinuationForm:
         # From the ticker and from threads that send: what is read last must be what is shown last.
         with self._showing:
             self._show(self.read())
+            changed = tuple(self.when_changed)
             callbacks: list[Callable[[ContinuationForm], object]] = []
             if self.done:
                 unsubscribe, self._unsubscribe = self._unsubscribe, _nothing
                 unsubscribe()
                 self._forget()
                 callbacks, self.when_done = self.when_done, []
+        for change in changed:
+            change()
         for callback in callbacks:
             callback(self)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
+import uuid
+from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.errors import UnknownLane
 from steer_nb.widgets.forms.facts import FormFacts, lanes_too_late, parents_waiting
-from steer_nb.widgets.forms.static import forms_html, forms_text
-from steer_nb.widgets.painter import Picture
+from steer_nb.widgets.forms.static import forms_html, forms_text, record_html
+from steer_nb.widgets.painter import NOTHING, Picture, find_kernel
 from steer_nb.widgets.render import frame
 from steer_nb.widgets.text import clip, esc
+from steer_nb.widgets.ticker import ticker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,9 +75,13 @@ class PendingForms:
 
     def __init__(self, forms: tuple[ContinuationForm, ...]) -> None:
         self.forms = forms
-        self._pictures: tuple[Picture, ...] = ()
-        self._widget = _stack(forms)
+        self._pictures: tuple[tuple[Picture, Picture], ...] = ()
+        self._mark = f"snb-kept-{uuid.uuid4().hex[:12]}"
+        self._widget = _stack(forms, self._mark)
+        self._size = 0
+        self._renewing = threading.Lock()
         for form in forms:
+            form.when_changed.append(self._later)
             form.when_done.append(self._form_done)
 
     def __len__(self) -> int:
@@ -85,28 +92,76 @@ class PendingForms:
         return [replace(form.read(), drafts=form.drafts()) for form in self.forms]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:  # noqa: ARG002
-        from steer_nb.widgets.controls import view_bundle
-
         facts = self._facts()
         bundle = {"text/html": forms_html(facts), "text/plain": forms_text(facts)}
         if all(_is_over(fact) for fact in facts):
             return bundle  # nothing is left to do here: what was asked and answered is enough
-        return {**view_bundle(self._widget), **bundle}
+        return {**self._view(), **bundle}
+
+    def _view(self) -> dict[str, Any]:
+        from steer_nb.widgets.controls import view_bundle
+
+        return view_bundle(self._widget)
 
     def _ipython_display_(self) -> None:
-        picture = Picture()
-        picture.show(self._repr_mimebundle_())
-        self._pictures = (*self._pictures, picture)
+        if find_kernel() is None:
+            Picture().show(self._repr_mimebundle_())
+            return
+        # Two outputs: once its kernel is gone, a page shows nothing of a widget but that it found
+        # none. The record in front of it is seen then, and only then.
+        record, living = self._bundles()
+        pictures = Picture(), Picture()
+        pictures[0].show(record)
+        pictures[1].show(living)
+        self._pictures = (*self._pictures, pictures)
+        if self not in _shown:
+            _shown.append(self)
+
+    def _bundles(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        facts = self._facts()
+        text = forms_text(facts)
+        if all(_is_over(fact) for fact in facts):
+            return {"text/html": forms_html(facts), "text/plain": text}, NOTHING
+        journal = self.forms[0].session.journal_path is not None
+        html = record_html(facts, self._mark, journal=journal)
+        self._size = len(html)
+        return {"text/html": html, "text/plain": text}, {**self._view(), **NOTHING}
+
+    def _later(self) -> None:
+        """Something was saved: the record says so in a moment. Any thread may call this."""
+        if self._pictures and self in _shown:
+            delay = _RECORD_S + self._size / _PER_SECOND
+            ticker.later(("record", self), delay, self.renew)
+
+    def renew(self) -> None:
+        """Bring the records up to date; nothing is sent where they are. Not on the I/O thread."""
+        if not self._pictures:
+            return
+        with self._renewing:  # what was read first must not be sent last
+            bundles = self._bundles()
+            for pictures in self._pictures:
+                for picture, bundle in zip(pictures, bundles, strict=True):
+                    picture.update(bundle)
 
     def _form_done(self, _: ContinuationForm) -> None:
         # Once all is over the saved notebook gets the last word as HTML.
         if all(form.done for form in self.forms):
-            bundle = self._repr_mimebundle_()
-            for picture in self._pictures:
-                picture.update(bundle)
+            self.renew()
+            if self in _shown:
+                _shown.remove(self)
 
     def __repr__(self) -> str:
         return forms_text(self._facts())
+
+
+_RECORD_S: Final = 1.0
+"""How long after something was saved the record in the notebook says so."""
+
+_PER_SECOND: Final = 4_000_000
+"""Characters of a record that are sent in a second at most: screenshots are long."""
+
+_shown: deque[PendingForms] = deque(maxlen=8)
+"""Whose records are kept up to date while forms are open: the newest. All get the last word."""
 
 
 def _is_over(facts: FormFacts) -> bool:
@@ -114,12 +169,12 @@ def _is_over(facts: FormFacts) -> bool:
     return facts.phase == "committed" or (facts.phase == "closed" and not facts.drafts)
 
 
-def _stack(forms: tuple[ContinuationForm, ...]) -> Any:
+def _stack(forms: tuple[ContinuationForm, ...], mark: str) -> Any:
     import ipywidgets as w
 
     from steer_nb.widgets.controls import box
 
-    return box(w.VBox, [form.widget for form in forms], css="snb-forms")
+    return box(w.VBox, [form.widget for form in forms], css=f"snb-forms {mark}")
 
 
 _forms: dict[tuple[int, str], ContinuationForm] = {}
@@ -143,6 +198,8 @@ def keep_forms() -> None:
     """Bring every form up to date: what is saved of a session that was closed holds no widget."""
     for form in tuple(_forms.values()):
         form.refresh()
+    for forms in tuple(_shown):
+        forms.renew()
 
 
 def pending_forms(session: Session, lane_name: str | None = None) -> PendingForms | NothingPending:

@@ -8,19 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.widgets.answers import answer_box, answer_text
+from steer_nb.widgets.arguments import scrolling
 from steer_nb.widgets.calls import call_body, call_head, call_hint, call_title
 from steer_nb.widgets.forms.ran import ran_html, ran_text
 from steer_nb.widgets.render import card, frame
-from steer_nb.widgets.text import clip, esc, plain, shortened
+from steer_nb.widgets.text import clip, esc, esc_strict, plain, shortened
 from steer_nb.wire import describe_call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from steer_nb.client import RequiredInput
     from steer_nb.widgets.forms.facts import FormFacts
 
-__all__ = ["forms_html", "forms_text"]
+__all__ = ["forms_html", "forms_text", "record_html"]
 
 _WORDS: Final = {
     "open": "not answered",
@@ -32,9 +33,44 @@ _WORDS: Final = {
 }
 _TEXT_CAP: Final = 2000
 
+_GONE: Final = "This belongs to a kernel that has ended, or it is only looked at."
+_GO_ON: Final = (
+    f"{_GONE} To go on: <code>%steer recover</code>, then <code>%steer pending</code>; "
+    "what was typed is kept."
+)
+_NO_JOURNAL: Final = (
+    f"{_GONE} Its session had no journal: it is in no file, and cannot be taken up again."
+)
+
+# What only a page with a living form hides. It names no front end's classes: wherever the record
+# and its own form stand in neighbours, at whatever depth, the record goes. Where they do not, or
+# where nobody draws by style sheets, both are seen, the record first: twice, but never nothing.
+_HIDE: Final = "<style>:has(.{mark}):has(+* .snb-forms.{mark}){{display:none}}</style>"
+
 
 def forms_html(forms: Sequence[FormFacts]) -> str:
     """Draw forms that nobody can fill in."""
+    return frame(_cards(forms), "What was asked and answered")
+
+
+def record_html(forms: Sequence[FormFacts], mark: str, *, journal: bool) -> str:
+    """Draw what stands in front of living forms, seen once they are gone with their kernel.
+
+    Parameters
+    ----------
+    forms : sequence of FormFacts
+        As they are now.
+    mark : str
+        The class that the widget with these forms has, and no other.
+    journal : bool
+        Whether a later kernel can take the session up again.
+    """
+    said = f'<p class="snb-gone">{_GO_ON if journal else _NO_JOURNAL}</p>'
+    kept = f'<div class="snb-kept {mark}">{_cards(forms)}{said}</div>'
+    return _HIDE.format(mark=mark) + frame(kept, "What was asked and answered")
+
+
+def _cards(forms: Sequence[FormFacts]) -> str:
     cards = []
     for facts in forms:
         stubs = "".join(_stub(facts, asked) for asked in facts.asked)
@@ -42,7 +78,7 @@ def forms_html(forms: Sequence[FormFacts]) -> str:
         if facts.note:
             note = f'<div class="snb-need snb-hint">{esc(shortened(facts.note))}</div>'
         cards.append(card(facts.lane, facts.chip, facts.meta, stubs, note))
-    return frame("<br>".join(cards), "What was asked and answered")
+    return "<br>".join(cards)
 
 
 def _word(facts: FormFacts, asked: RequiredInput) -> str:
@@ -61,8 +97,31 @@ def _stub(facts: FormFacts, asked: RequiredInput) -> str:
     word = "" if told else f'<div class="snb-hint">{esc(_word(facts, asked))}</div>'
     return (
         f'<div class="snb-stub">{call_head(call, asked.key, heading=True)}{body}'
-        f"{ran_html(asked.tool)}{answer}{word}</div>"
+        f"{ran_html(asked.tool)}{answer}{_draft(asked)}{word}</div>"
     )
+
+
+def _draft(asked: RequiredInput) -> str:
+    """What is half typed, as it is kept."""
+    if asked.item is not None or asked.draft is None:
+        return ""
+    again = asked.draft.get("item")  # an answer whose response failed
+    shown = answer_box(again, asked.call, pictures=True) if isinstance(again, dict) else ""
+    return shown + "".join(
+        f'<div class="snb-hint">{esc_strict(clip(field, 40))}</div>'
+        + scrolling(esc_strict(clip(text, _TEXT_CAP)))
+        for field, text in _half_typed(asked.draft)
+    )
+
+
+def _half_typed(draft: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for field, value in draft.items():
+        if field == "ticked" and isinstance(value, list) and value:
+            yield field, ", ".join(str(one) for one in value)
+        elif field in ("shot", "parts") and value:
+            yield field, "(kept)"
+        elif field not in ("mode", "shot", "parts") and isinstance(value, str) and value:
+            yield field, value
 
 
 def _asked(asked: RequiredInput) -> Mapping[str, Any]:
@@ -101,6 +160,8 @@ def _text(facts: FormFacts, asked: RequiredInput) -> list[str]:
     if asked.item is not None:
         answer = answer_text(asked.item, asked.call)
         lines.append(_indented(f"→ {answer}"))
+    elif asked.draft is not None:
+        lines += [_indented(f"{field}: {text}") for field, text in _half_typed(asked.draft)]
     return lines
 
 

@@ -1,0 +1,109 @@
+"""A form whose kernel is gone, in a real JupyterLab: what was asked and answered is still there."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from steer_nb.simulator import Simulator
+from tests.widgets.forming import until
+from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
+    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+]
+
+IDLE = (
+    "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
+)
+CELLS = [
+    "%load_ext steer_nb\n%steer connect URL\n%steer open trip",
+    "%%steer trip --wait\nWhat about Lisbon?",
+    "%steer pending",
+    "%load_ext steer_nb\n%steer recover\n%steer resume trip continue",
+]
+GONE = "This belongs to a kernel that has ended"
+AFTER = "one => getComputedStyle(one, '::after').content"
+
+
+def save(page: Any) -> None:
+    page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_function("!jupyterapp.shell.currentWidget.context.model.dirty")
+
+
+def reload(page: Any) -> None:
+    page.reload()
+    page.wait_for_function(IDLE, timeout=40_000)
+
+
+def test_a_form_is_seen_or_its_record(tmp_path: Path) -> None:
+    with Simulator("weather", speed=0) as simulator, serve(tmp_path) as address:
+        cells = [cell.replace("URL", simulator.base_url) for cell in CELLS]
+        with notebook_page(address, tmp_path, cells) as page:
+            for number in range(3):
+                run_cell(page, number)
+            output = page.locator(".jp-Notebook .jp-Cell").nth(2).locator(".jp-OutputArea")
+            form, record = output.locator(".snb-form"), output.locator(".snb-kept")
+            form.wait_for(timeout=30_000)
+
+            def form_alone() -> None:
+                form.wait_for()
+                assert (form.count(), record.count()) == (1, 1)
+                record.wait_for(state="hidden")
+                assert "get_weather" in output.inner_text()
+                assert GONE not in output.inner_text()
+
+            form_alone()
+            form.get_by_role("radio", name="JSON").click()
+            form.locator("textarea").fill('{"sat": "dr')
+            form.get_by_text("draft, not complete").wait_for()
+            # The record follows, in the notebook that would be saved now.
+            until(lambda: '{"sat": "dr' in record.text_content() or page.wait_for_timeout(100), 10)
+            form_alone()
+            save(page)
+            page.screenshot(path=tmp_path / "living.png")
+            reload(page)
+            form_alone()
+            assert form.locator("textarea").input_value() == '{"sat": "dr'
+
+            # Restarted: the form that stands there says so itself.
+            page.evaluate("jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+            page.wait_for_function(IDLE, timeout=40_000)
+            page.locator(".snb-form.jupyter-widgets-disconnected").wait_for()
+            assert GONE in form.evaluate(AFTER)
+            assert "%steer recover, then %steer pending" in form.evaluate(AFTER)
+            record.wait_for(state="hidden")
+
+            # And after a reload the record stands in its place.
+            save(page)
+            reload(page)
+            lost = output.get_by_text("Error displaying widget: model not found")
+            lost.wait_for(state="attached", timeout=20_000)
+            assert lost.is_hidden()
+            record.get_by_text(GONE).wait_for()
+            assert form.count() == 0
+            said = output.inner_text()
+            for words in ("get_weather", '{"sat": "dr', "draft, not complete", "%steer recover"):
+                assert said.count(words) == 1, (words, said)
+            page.screenshot(path=tmp_path / "gone.png")
+
+            # It goes on as it says, and what is over is a record alone.
+            run_cell(page, 3)
+            run_cell(page, 2)
+            form_alone()
+            form.locator("textarea").fill('{"sat": "dry"}')
+            form.get_by_role("button", name="Send continuation").click()
+            output.get_by_text("committed as resp_").wait_for(timeout=20_000)
+            form.wait_for(state="detached")
+            assert GONE not in output.inner_text()
+            page.screenshot(path=tmp_path / "over.png")
