@@ -14,8 +14,9 @@ import ipywidgets as w
 
 from steer_nb.client import Inject, Response, Steer
 from steer_nb.errors import SteerError
-from steer_nb.widgets.controls import box, button, line, static
+from steer_nb.widgets.controls import box, line, static
 from steer_nb.widgets.decisions import ASK_SAYS
+from steer_nb.widgets.press import Press, PressButton
 from steer_nb.widgets.text import clip, esc, plain, shortened
 from steer_nb.widgets.ticker import in_background, ticker
 
@@ -67,7 +68,7 @@ class DecideBox:
         self.widget.layout.display = "none"
         self._shown: tuple[object, ...] = ()
         self._rows: dict[object, w.Widget] = {}
-        self._buttons: list[w.Button] = []
+        self._buttons: list[PressButton] = []
         self._acting = threading.Lock()
         self._building = threading.Lock()
 
@@ -119,11 +120,11 @@ class DecideBox:
             css="snb-choice snb-go" if first else "snb-choice",
         )
         seen = esc(shortened(says))
-        return line([made, static(f'<span dir="auto">{seen}</span>', wide=True)])
+        return line([Press(made), static(f'<span dir="auto">{seen}</span>', wide=True)])
 
     def _question(self) -> w.Widget:
         made = self._button("Ask the service", ASK_SAYS, self._ask)
-        return line([made, static(f"<span>{esc(ASK_SAYS)}</span>", wide=True)])
+        return line([Press(made), static(f"<span>{esc(ASK_SAYS)}</span>", wide=True)])
 
     def _message(self, message: Undecided) -> w.Widget:
         said = (
@@ -133,11 +134,14 @@ class DecideBox:
         short = plain(clip(message.shown, 60))
         again = self._button(message.verb, f"{message.verb}: {short}", lambda: self._again(message))
         drop = self._button("Drop", f"Do without: {short}", lambda: self._drop(message))
-        return line([static(said, wide=True), again, drop], css="snb-message-row")
+        return line([static(said, wide=True), Press(again, drop)], css="snb-message-row")
 
-    def _button(self, text: str, name: str, act: Callable[[], str], *, css: str = "") -> w.Button:
-        made = button(text, name, css=css, disabled=self._acting.locked())
-        made.on_click(lambda _: self._clicked(act))
+    def _button(
+        self, text: str, name: str, act: Callable[[], str], *, css: str = ""
+    ) -> PressButton:
+        made = PressButton(
+            text, name, lambda: self._clicked(act), css=css, disabled=self._acting.locked()
+        )
         self._buttons.append(made)
         return made
 

@@ -22,8 +22,7 @@ font-size:14px;height:auto;overflow-wrap:anywhere;color:var(--snb-ink)}
 .steer-nb .snb-form>.snb-status,.steer-nb.snb-form>.snb-status,.steer-nb.snb-form>.snb-message{
 padding:0 12px}
 .steer-nb.snb-form>.snb-status:has(div){padding:6px 12px}
-.steer-nb .snb-foot{padding:8px 12px;background:var(--snb-bg2);margin:0;flex-wrap:wrap}
-.steer-nb .snb-foot>.snb-why{min-width:9em!important}
+.steer-nb .snb-foot{padding:8px 12px;background:var(--snb-bg2);margin:0}
 .steer-nb .widget-text input,.steer-nb .widget-textarea textarea,.steer-nb .widget-dropdown select,
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{color:var(--snb-ink);
 background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
@@ -36,9 +35,25 @@ font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);height:auto}
 font:600 14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);border:1px solid var(--snb-line);
 background:var(--snb-bg2);color:var(--snb-ink);border-radius:6px;padding:4px 12px;height:auto;
 box-shadow:none;width:auto;flex:none}
-.steer-nb .snb-foot .snb-button{background:var(--snb-bg)}
-.steer-nb .snb-button.snb-go.widget-button{background:var(--snb-steer);
-border-color:var(--snb-steer);color:var(--snb-on)}
+.steer-nb .snb-press{margin:0;padding:0;width:auto;height:auto;overflow:visible;
+color:var(--snb-ink);font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)}
+.steer-nb .snb-press .snb-line{display:flex;flex-wrap:wrap;gap:6px 8px;align-items:center}
+.steer-nb .snb-press button{font:inherit;font-weight:600;border:1px solid var(--snb-line);
+background:var(--snb-bg2);color:var(--snb-ink);border-radius:6px;padding:4px 12px;margin:0;
+flex:none;max-width:100%;overflow-wrap:anywhere;cursor:pointer;user-select:none}
+.steer-nb .snb-foot .snb-press button{background:var(--snb-bg)}
+.steer-nb .snb-press button[aria-pressed=true]{box-shadow:inset 0 0 0 1px var(--snb-steer)}
+.steer-nb .snb-press button.snb-go{background:var(--snb-steer);border-color:var(--snb-steer);
+color:var(--snb-on)}
+.steer-nb .snb-press button[aria-disabled=true]{opacity:.5;cursor:default}
+.steer-nb .snb-press button:focus-visible{outline:2px solid var(--snb-steer);outline-offset:1px}
+.steer-nb .snb-foot .snb-press .snb-hint{flex:1 1 9em;min-width:0}
+.steer-nb .snb-press .snb-hint:empty{display:none}
+.steer-nb .snb-press .snb-said{margin:4px 0 0;font-size:12px;line-height:1.5;color:var(--snb-soft);
+overflow-wrap:anywhere}
+.steer-nb .snb-press .snb-said:empty{margin:0}
+.steer-nb .snb-row>.snb-runs,.steer-nb .snb-decide-box .snb-row>:has(>.snb-press){flex:none;
+max-width:min(16em,100%)}
 .steer-nb .widget-button:disabled,.steer-nb .widget-toggle-button:disabled{opacity:.5}
 .steer-nb .widget-button:focus-visible,.steer-nb .widget-toggle-button:focus-visible{
 outline:2px solid var(--snb-steer);outline-offset:1px}

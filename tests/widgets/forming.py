@@ -12,6 +12,7 @@ from steer_nb.client.io import io_thread
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.simulator import Simulator
 from steer_nb.widgets.forms import ContinuationForm, pending_forms
+from steer_nb.widgets.press import Press, PressButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,6 +75,7 @@ def section(form: ContinuationForm, kind: str) -> Any:
 def shown(widget: w.Widget) -> str:
     """All static text of a widget and those in it."""
     parts = [widget.value] if isinstance(widget, w.HTML) else []
+    parts += [widget.hint, widget.said] if isinstance(widget, Press) else []
     return "\n".join(parts + [shown(child) for child in getattr(widget, "children", ())])
 
 
@@ -99,6 +101,12 @@ def fill_all(form: ContinuationForm) -> None:
     section(form, "apply_patch_call_output").outcome.value = "completed"
     section(form, "tool_search_output").ticked.value = ["get_weather"]
     section(form, "mcp_approval_response").decision.value = True
+
+
+def buttons(widget: w.Widget) -> dict[str, PressButton]:
+    """Buttons that act, by what they say."""
+    rows = [one for one in everything(widget) if isinstance(one, Press)]
+    return {button.description: button for row in rows for button in row.row}
 
 
 def everything(widget: w.Widget) -> Iterator[w.Widget]:

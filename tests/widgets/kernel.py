@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_client.manager import KernelManager
@@ -12,9 +13,30 @@ from jupyter_client.manager import KernelManager
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Kernel"]
+__all__ = ["Button", "Kernel"]
 
 Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button that acts, as a page draws it; see press.js."""
+
+    kernel: Kernel
+    comm: str
+    index: int
+
+    @property
+    def disabled(self) -> bool:
+        return bool(self.kernel.widgets[self.comm]["buttons"][self.index]["disabled"])
+
+    def press(self, **more: Any) -> None:
+        """Press it in the step that the page knows, or in another."""
+        self.kernel.told += 1
+        step = self.kernel.widgets[self.comm]["step"]
+        told = {"event": "press", "button": self.index, "step": step, "page": "a page"}
+        content = {**told, "number": self.kernel.told, **more}
+        self.kernel._comm(self.comm, {"method": "custom", "content": content})
 
 
 class Kernel:
@@ -127,7 +149,7 @@ class Kernel:
         return found[0]
 
     told = 0
-    """How much the box below a lane has said."""
+    """How much this page has told of its own accord."""
 
     subshell: str | None = None
     """Where the page's messages go; JupyterLab gives widgets a subshell on ipykernel 7."""
@@ -152,8 +174,25 @@ class Kernel:
             message["header"]["subshell_id"] = self.subshell
         self.client.shell_channel.send(message)
 
-    def click(self, comm: str) -> None:
-        self._comm(comm, {"method": "custom", "content": {"event": "click"}})
+    def button(self, description: str) -> Button:
+        """The one button that acts and says this."""
+        found = [
+            Button(self, comm, index)
+            for comm, state in self.widgets.items()
+            for index, button in enumerate(state.get("buttons", ()))
+            if button["text"] == description
+        ]
+        assert len(found) == 1, (description, len(found))
+        return found[0]
+
+    def text_box(self) -> str:
+        """The comm of the one box below a lane."""
+        (found,) = (
+            comm
+            for comm, state in self.widgets.items()
+            if state.get("_model_name") == "AnyModel" and "verb" in state
+        )
+        return found
 
     def tell(self, comm: str, event: str, text: str, **more: Any) -> None:
         """Send what the box below a lane sends: ``typed``, or what was pressed."""

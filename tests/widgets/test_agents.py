@@ -85,7 +85,7 @@ def test_the_message_that_is_shown_is_the_inject(team: tuple[Session, Lane]) -> 
     rome, _ = parts(form)
     rome.area.value = "18 C"
     until(lambda: rome.saved is not None)
-    form.reveal.value = True
+    form.reveal.click()
     until(lambda: "response.inject" in form._message.value)
     assert "response.create" not in form._message.value
 

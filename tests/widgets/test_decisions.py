@@ -6,7 +6,6 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
-import ipywidgets as w
 import pytest
 
 import steer_nb
@@ -17,7 +16,7 @@ from steer_nb.widgets import LaneView, html_for, render
 from steer_nb.widgets.decisions import to_decide
 from steer_nb.widgets.saybox import SayBox
 from steer_nb.widgets.text import shortened
-from tests.widgets.forming import SOON, cut, everything, shown, until
+from tests.widgets.forming import SOON, buttons, cut, shown, until
 from tests.widgets.story import Story, mock_planner
 from tests.widgets.talking import press, types
 from tests.widgets.test_hostile import HOSTILE, check
@@ -26,8 +25,11 @@ from tests.widgets.test_render import card, told
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import ipywidgets as w
+
     from steer_nb import Lane, Session
     from steer_nb.simulator import Step, Turn
+    from steer_nb.widgets.press import PressButton
 
 
 # -- pure ------------------------------------------------------------------------------------------
@@ -284,8 +286,8 @@ class Shown:
     def decide(self) -> w.Widget:
         return self.box.decide.widget
 
-    def buttons(self) -> dict[str, w.Button]:
-        return {b.description: b for b in everything(self.decide) if isinstance(b, w.Button)}
+    def buttons(self) -> dict[str, PressButton]:
+        return buttons(self.decide)
 
     def click(self, name: str) -> None:
         until(lambda: name in self.buttons())
@@ -430,7 +432,7 @@ def test_clicks_in_two_displays_ask_once(session: Session, monkeypatch: Any) -> 
     assert len(asking_now) == 1
     assert lane.recovery is not None, "the I/O thread is free"
     go.set()
-    until(lambda: not box.buttons().get("Ask the service", w.Button()).disabled)
+    until(lambda: not any(one.disabled for one in box.buttons().values()))
 
 
 def test_it_is_not_offered_where_it_cannot_help(session: Session) -> None:

@@ -108,7 +108,7 @@ def check_half_typed(form: ContinuationForm) -> None:
     for part in form.sections.values():
         assert not part.valid
         assert "draft, not complete: " in status(part), part.asked.type
-    assert "0 of 7 answered" in form._why.value
+    assert "0 of 7 answered" in form.foot.hint
     assert form.send.disabled
 
 

@@ -41,7 +41,7 @@ def begun(kernels: list[Kernel], simulator: Simulator) -> Kernel:
     kernel.run("%load_ext steer_nb")
     kernel.run(f"%steer connect {simulator.base_url}")
     kernel.run("%steer open trip")
-    text = kernel.widget("AnyModel")
+    text = kernel.text_box()
     kernel.run("%%steer trip --wait\nWhat about Lisbon?")
     kernel.run("%steer pending")
     mode, area = kernel.widget("RadioButtonsModel"), kernel.widget("TextareaModel")
@@ -65,7 +65,7 @@ def check(kernels: list[Kernel], simulator: Simulator) -> None:
     cell = kernel.run("%steer recover")
     said = "".join(m["content"]["text"] for m in kernel.of(cell, "stream"))
     assert "1 answer on trip (%steer pending), a text for trip (%steer show trip)" in said
-    text = kernel.widget("AnyModel")  # the lane is shown: its connection was lost
+    text = kernel.text_box()  # the lane is shown: its connection was lost
     assert kernel.widgets[text]["value"] == "half a sen"
     cell = kernel.run("%steer pending")
     record, _ = kernel.of(cell, "display_data")
@@ -74,13 +74,13 @@ def check(kernels: list[Kernel], simulator: Simulator) -> None:
     assert kernel.widgets[area]["value"] == '{"sat": "dr'
     assert kernel.widgets[kernel.widget("RadioButtonsModel")]["index"] == 1
     kernel.run("%steer show trip")
-    assert kernel.widget("AnyModel") == text, "it is the same box"
+    assert kernel.text_box() == text, "it is the same box"
     kernel.run("%steer resume trip")
-    send = kernel.widget("ButtonModel", description="Send continuation")
-    assert kernel.widgets[send]["disabled"]
+    send = kernel.button("Send continuation")
+    assert send.disabled
     kernel.type(area, '{"sat": "dry"}')
-    kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
-    kernel.click(send)
+    kernel.until(lambda _: not send.disabled)
+    send.press()
     until(lambda: len(simulator_continuations(simulator)) == 1)
     kernel.run("%steer wait trip --timeout 20")
     assert kernel.widgets[text]["value"] == "half a sen"

@@ -178,7 +178,7 @@ def test_a_steer_that_waits_is_announced(weather: tuple[Session, Lane]) -> None:
         )
     )
     form = only(session)
-    until(lambda: "1 queued steer will go in front of it" in form._why.value)
+    until(lambda: "1 queued steer will go in front of it" in form.foot.hint)
 
 
 def test_it_goes_quiet_when_its_response_moved_on(weather: tuple[Session, Lane]) -> None:
@@ -259,7 +259,7 @@ def test_a_form_outlives_a_lost_connection(weather: tuple[Session, Lane]) -> Non
     area = section(form, "function_call_output").area
     area.value = "18"
     cut(session)
-    until(lambda: "say first how the lane goes on" in form._why.value)
+    until(lambda: "say first how the lane goes on" in form.foot.hint)
     assert form.send.disabled
     assert only(session) is form
     area.value = "19"  # what is typed now counts
@@ -353,7 +353,7 @@ def test_answer_all_as_cancelled_fills_every_kind(seven: tuple[Session, Lane]) -
     assert section(form, "function_call_output").area.value == "kept"
     assert "Cancelled by the user" in section(form, "custom_tool_call_output").area.value
     assert section(form, "mcp_approval_response").decision.value is False
-    assert "7 of 7 answered" in form._why.value
+    assert "7 of 7 answered" in form.foot.hint
     form.send.click()
     until(lambda: form.facts.phase == "committed")
     assert len(continuations(session)) == 1

@@ -70,7 +70,8 @@ def test_two_displays_clicked_at_once_send_one_continuation(tmp_path: Path) -> N
                 ".every(area => area.value == '18 °C, dry')"
             )
             page.wait_for_function(
-                "[...document.querySelectorAll('.snb-go')].every(button => !button.disabled)"
+                "[...document.querySelectorAll('.snb-go')]"
+                ".every(button => button.ariaDisabled == 'false')"
             )
             page.evaluate(
                 "[1, 2, 3].forEach(() => document.querySelectorAll('.snb-go')"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.widgets.kernel import Kernel
+from tests.widgets.kernel import Button, Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -268,7 +268,7 @@ def test_the_box_sends_and_steers(kernel: Kernel) -> None:
     cell = kernel.run("LaneView(session, lane)")
     box = boxes(kernel, cell)
     assert last_html(kernel, box) == ""
-    field = kernel.widget("AnyModel")
+    field = kernel.text_box()
     assert kernel.widgets[field]["verb"] == "Send"
     kernel.tell(field, "typed", "Plan a tr")
     kernel.tell(field, "say", "Plan a trip.")
@@ -292,7 +292,7 @@ def test_what_the_box_cannot_send_it_says_and_keeps(kernel: Kernel) -> None:
     kernel.widgets.clear()
     kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
     kernel.run("LaneView(session, lane)")
-    field = kernel.widget("AnyModel")
+    field = kernel.text_box()
     kernel.tell(field, "say", "and Porto?")
     kernel.until(lambda _: "waits for 1 answer" in kernel.widgets[field]["said"])
     assert kernel.widgets[field]["value"] == "and Porto?"
@@ -306,26 +306,27 @@ def test_one_continuation_however_often_it_is_clicked(kernel: Kernel) -> None:
     second = kernel.run("pending_forms(session)")
     bundles = [kernel.of(cell, "display_data")[0]["content"] for cell in (first, second)]
     assert all("get_weather" in bundle["data"]["text/html"] for bundle in bundles)
-    send = kernel.widget("ButtonModel", description="Send continuation")
+    send = kernel.button("Send continuation")
     area = kernel.widget("TextareaModel")
-    assert kernel.widgets[send]["disabled"] is True
+    assert send.disabled
     for end in (3, 6, 10):
         kernel.type(area, "18 °C, dry"[:end])
-    kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
+    kernel.until(lambda _: not send.disabled)
     # A form made by itself is another display of the same response, with buttons of its own.
     known = set(kernel.widgets)
     kernel.run(
         "own = ContinuationForm(session, lane, lane.required_input[0].parent_id); own.widget"
     )
     fresh = {comm: state for comm, state in kernel.widgets.items() if comm not in known}
-    (other,) = (c for c, s in fresh.items() if s.get("description") == "Send continuation")
-    kernel.click(send)
-    kernel.click(other)
-    kernel.click(send)
-    kernel.click(send)
+    (comm,) = (comm for comm, state in fresh.items() if state.get("follows"))
+    other = Button(kernel, comm, send.index)
+    send.press()
+    other.press()
+    send.press()
+    send.press()
     kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
-    kernel.click(send)
-    kernel.click(other)
+    send.press()
+    other.press()
     kernel.listen(0.8)
     account = kernel.value("session.simulator.account")
     assert len([entry for entry in account if entry["kind"] == "continuation"]) == 1
@@ -341,13 +342,13 @@ def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> No
     kernel.widgets.clear()
     kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
     kernel.run("pending_forms(session)")
-    send = kernel.widget("ButtonModel", description="Send continuation")
+    send = kernel.button("Send continuation")
     area = kernel.widget("TextareaModel")
     kernel.type(area, "18")
-    kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
+    kernel.until(lambda _: not send.disabled)
     busy = kernel.client.execute("time.sleep(1)")
     kernel.type(area, "18 °")
-    kernel.click(send)
+    send.press()
     kernel.until(
         lambda m: (
             m["msg_type"] == "status"
@@ -369,15 +370,15 @@ def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
     # Made there: the newest kernels send a widget's messages to the shell that published last.
     kernel.run("made_in = threading.current_thread().name; pending_forms(session)")
     assert kernel.value("made_in").startswith("subshell")
-    send = kernel.widget("ButtonModel", description="Send continuation")
+    send = kernel.button("Send continuation")
     area = kernel.widget("TextareaModel")
     kernel.subshell, subshell = None, kernel.subshell
     busy = kernel.client.execute("time.sleep(4); print('VALUE slept')")
     kernel.listen(0.2)
     kernel.subshell = subshell
     kernel.type(area, "18 °C, dry")
-    kernel.until(lambda _: kernel.widgets[send]["disabled"] is False)
-    kernel.click(send)
+    kernel.until(lambda _: not send.disabled)
+    send.press()
     kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
     assert kernel.of(busy, "stream") == [], "the cell still sleeps"
     kernel.subshell = None
@@ -413,15 +414,15 @@ def test_what_is_to_decide_is_decided_by_clicks(kernel: Kernel) -> None:
     kernel.until(lambda _: _buttons(kernel) >= {"Continue", "Rebuild", "Leave", "Send again"}, 15)
     kernel.listen(0.3)
     assert "Keep it &lt;short&gt;" in last_html(kernel, shown(kernel, cell))
-    again = kernel.widget("ButtonModel", description="Send again")
-    go_on = kernel.widget("ButtonModel", description="Continue")
-    kernel.click(go_on)
-    kernel.click(go_on)
+    again = kernel.button("Send again")
+    go_on = kernel.button("Continue")
+    go_on.press()
+    go_on.press()
     kernel.until(lambda _: "Continue from resp_" in json.dumps(kernel.widgets))
     kernel.listen(0.3)
     assert len(_decisions(kernel)["children"]) == 2, "the steer, and the request that was cut off"
     for _ in range(3):
-        kernel.click(again)
+        again.press()
     kernel.until(lambda _: not _decisions(kernel)["children"])
     assert kernel.value("lane.wait(10)") == "idle"
     requests = [e for e in kernel.value("session.simulator.account") if e["kind"] == "request"]
@@ -432,7 +433,7 @@ def test_what_is_to_decide_is_decided_by_clicks(kernel: Kernel) -> None:
 def test_a_failed_steer_is_back_in_the_box_when_its_cell_has_ended(kernel: Kernel) -> None:
     kernel.widgets.clear()
     kernel.run("start(kept); LaneView(session, lane)")
-    field = kernel.widget("AnyModel")
+    field = kernel.text_box()
     kernel.run(
         "lane.create('refuse it')\nwhile lane.state != 'running': time.sleep(0.01)\n"
         "steer = lane.steer('Shorter')\nsteer.wait(10); time.sleep(0.5)"
@@ -451,7 +452,8 @@ def _decisions(kernel: Kernel) -> dict[str, Any]:
 
 
 def _buttons(kernel: Kernel) -> set[str]:
-    return {str(state.get("description")) for state in kernel.widgets.values()}
+    shown = [state.get("buttons", ()) for state in kernel.widgets.values()]
+    return {button["text"] for row in shown for button in row}
 
 
 def test_no_print_and_no_error_came_from_any_callback(kernel: Kernel) -> None:

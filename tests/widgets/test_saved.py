@@ -192,7 +192,7 @@ def test_a_session_that_is_closed_leaves_no_dead_form(given: Path) -> None:
 TYPED = """
 (form,) = pending_forms(session).forms
 next(iter(form.sections.values())).area.value = "on time"
-form._keep_all()
+form._saving.now()
 """
 GONE = "This belongs to a kernel that has ended, or it is only looked at."
 

@@ -20,20 +20,20 @@ They hand over to the ticker or to a thread of their own. No lock is held that t
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
 from steer_nb.client import Inject
-from steer_nb.client.drafts import keep_fields
-from steer_nb.errors import InvalidInput, SteerError
-from steer_nb.widgets.controls import box, button, control, line, static, styled
-from steer_nb.widgets.drafting import Keeper
+from steer_nb.errors import SteerError
+from steer_nb.widgets.controls import box, static, styled
 from steer_nb.widgets.forms.facts import FormFacts, form_facts
 from steer_nb.widgets.forms.kinds import make_section
 from steer_nb.widgets.forms.results import ResultSection
+from steer_nb.widgets.forms.saving import Saving
+from steer_nb.widgets.press import Press, PressButton
 from steer_nb.widgets.render import head_html
-from steer_nb.widgets.text import clip, count, esc, esc_strict, shortened
+from steer_nb.widgets.text import clip, count, esc, esc_strict, plain, shortened
 from steer_nb.widgets.ticker import in_background, ticker
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ class ContinuationForm:
         self.parent_id = parent_id
         self.facts = self.read()
         self.sections: dict[str, Section] = {}
-        self._keepers: dict[str, Keeper] = {}
         self.when_changed: list[Callable[[], object]] = []
         """Called, on a helper thread, when what the session knows of these answers changed."""
         self.when_done: list[Callable[[ContinuationForm], object]] = []
@@ -84,35 +83,34 @@ class ContinuationForm:
         self._submitting = threading.Lock()
         self._settling = False
         self._in_flight: str | None = None
-        self._saving = threading.Lock()
+        self._saving = Saving(lane, parent_id, closed=lambda: self._quiet, gone=self._refresh_soon)
         self._showing = threading.Lock()
         self._quiet = False
         self._head = static()
         self._body = box(w.VBox, [], css="snb-stubs")
-        self._why = static(css="snb-why", wide=True)
         self._status = static(css="snb-status")
-        self.send = button("Send continuation", "Send all answers, once", css="snb-go")
-        self.cancel = button(
-            "Answer all as cancelled", "Fill what is still open with “cancelled by the user”"
+        self.send = PressButton(
+            "Send continuation", "Send all answers, once", self._send_clicked, css="snb-go"
         )
-        self.reveal = control(
-            w.ToggleButton,
+        self.reveal = PressButton(
+            "Show message",
             "Show the exact message that will be sent",
-            css="snb-button snb-reveal",
-            description="Show message",
+            self._reveal_clicked,
             value=False,
         )
-        self._message = static(css="snb-message")
-        foot = line([self.send, self._why, self.reveal, self.cancel], css="snb-foot")
-        self.widget = styled(
-            [self._head, self._body, foot, self._status, self._message], css="snb-form"
+        self.cancel = PressButton(
+            "Answer all as cancelled",
+            "Fill what is still open with “cancelled by the user”",
+            self._cancel_clicked,
         )
-        self.send.on_click(self._send_clicked)
-        self.cancel.on_click(self._cancel_clicked)
-        self.reveal.observe(self._reveal, names="value")
+        self.foot = Press(self.send, self.reveal, self.cancel, css="snb-foot", follows=".snb-form")
+        self._message = static(css="snb-message")
+        self.widget = styled(
+            [self._head, self._body, self.foot, self._status, self._message], css="snb-form"
+        )
         self._show(self.facts)
         self._unsubscribe: Callable[[], None] = session.subscribe(self._noticed)
-        self._forget = session.before_close(self._keep_all)
+        self._forget = session.before_close(self._saving.now)
         self._refresh_soon()
 
     @property
@@ -163,10 +161,8 @@ class ContinuationForm:
             if section is None:
                 self.sections[asked.key] = make_section(asked, self.lane, self._changed)
                 self._prepare(self.sections[asked.key])
-                continue
-            with self._saving:
-                if facts.version >= section.as_of:  # else it was read before this was saved
-                    section.refresh(asked)
+            else:
+                self._saving.refresh(section, asked, facts.version)
         self.facts = facts
         widgets = tuple(section.widget for section in self._all())
         if self._body.children != widgets:
@@ -215,7 +211,7 @@ class ContinuationForm:
         elif facts.queued and facts.phase == "open":
             steers = count(facts.queued, "queued steer")
             parts.append(f"{steers} will go in front of it")
-        _put(self._why, f'<span class="snb-hint">{esc(" · ".join(parts))}</span>')
+        self.foot.show(hint=plain(" · ".join(parts)))
 
     def _say(self, message: str, css: str) -> None:
         html = f'<div class="{css}" role="status" dir="auto">{esc(clip(message, 1000))}</div>'
@@ -232,87 +228,20 @@ class ContinuationForm:
         }
 
     def _prepare(self, section: Section) -> None:
-        def keep() -> int:
-            self._save(section)
-            return section.size
-
-        self._keepers[section.key] = Keeper(keep)
+        self._saving.add(section)
         if isinstance(section, ResultSection) and section.run_button is not None:
-            section.run_button.on_click(lambda _: self._run_clicked(section))
+            section.run_button.act = lambda: self._run_clicked(section)
 
     def _changed(self, section: Section) -> None:
         self._show_send()
-        self._keepers[section.key].touched()
+        self._saving.touched(section)
         if self._settling:
             # Text that a click overtook: the click waits until no more of it comes.
             ticker.later(("send", self), SETTLE_S, self._send_settled, restart=True)
 
-    def _keep_all(self) -> None:
-        for keeper in tuple(self._keepers.values()):
-            keeper.now()
-
-    def _save(self, section: Section) -> bool:
-        """Save what a section shows, as its answer or as a draft; False where that failed."""
-        # One at a time, and reading within: an older text must never be saved after a newer one.
-        with self._saving:
-            dirty, section.dirty = section.dirty, False  # before: what is typed meanwhile counts
-            item, fields = section.item(), section.fields()
-            if not dirty and (section.saved is not None or item is None):
-                return True
-            try:
-                if self._quiet:
-                    section.dirty = True
-                    return True
-                if not self._still_asked(section.key):
-                    self._refresh_soon()
-                elif fields is None:
-                    self._keep(section)
-                    return True
-                else:
-                    self._fill(section, item, fields)
-                    return True
-            except SteerError as error:
-                section.complain(str(error))
-            section.dirty = True
-            return False
-
-    def _fill(self, section: Section, item: dict[str, Any] | None, fields: dict[str, Any]) -> None:
-        if item != section.saved or section.kept is not None:
-            try:
-                self.lane.fill(section.key, by="user", **fields)
-            except InvalidInput:
-                self._keep(section)  # only the session knows what is wrong with it
-                raise
-        section.as_of = self.session.read(lambda ledger: ledger.version)
-        section.mark_saved(item)
-
-    def _keep(self, section: Section) -> None:
-        """Keep what is not complete, in the place of an answer that was saved."""
-        values, instead = section.draft(), section.saved is not None
-        kept = keep_fields(self.lane, self.parent_id, section.key, values, instead=instead)
-        section.as_of = self.session.read(lambda ledger: ledger.version)
-        section.mark_kept(kept)
-
-    def _let_go(self, section: Section) -> None:
-        """What is half typed gives way to something else."""
-        self._keepers[section.key].forget()
-        with self._saving:
-            if section.kept is not None or section.saved is not None:
-                instead = section.saved is not None
-                keep_fields(self.lane, self.parent_id, section.key, None, instead=instead)
-                section.as_of = self.session.read(lambda ledger: ledger.version)
-            section.give_up()
-
-    def _still_asked(self, key: str) -> bool:
-        # Keys are unique within a response only: a later one may use the same again.
-        return any(
-            asked.key == key and asked.parent_id == self.parent_id
-            for asked in self.lane.required_input
-        )
-
     # -- buttons --------------------------------------------------------------------------------
 
-    def _send_clicked(self, _: object) -> None:
+    def _send_clicked(self) -> None:
         if not self._submitting.acquire(blocking=False):
             if not self._quiet:
                 self._say("It is being sent already; there is one continuation.", "snb-hint")
@@ -329,7 +258,7 @@ class ContinuationForm:
     def _submit(self) -> None:
         try:
             for section in self._all():
-                if not self._save(section):
+                if not self._saving.save(section):
                     self._back("Not sent: an answer could not be saved; see there.")
                     return
             waiting = {asked.key for asked in self.facts.needed}
@@ -337,7 +266,7 @@ class ContinuationForm:
             if missing and not self.facts.injects:
                 self._back(f"Not sent: {count(len(missing), 'answer')} still missing or not valid.")
                 return
-            if not any(self._still_asked(section.key) for section in self._all()):
+            if not any(self._saving.still_asked(section.key) for section in self._all()):
                 self._back(f"Not sent: {self.parent_id} does not wait for these answers any more.")
                 return
             sent = self.lane.send_continuation()
@@ -362,7 +291,7 @@ class ContinuationForm:
         if not self.facts.note:
             self._say(message, "snb-bad")
 
-    def _cancel_clicked(self, _: object) -> None:
+    def _cancel_clicked(self) -> None:
         self.cancel.disabled = True
         in_background(self._cancel_all, "cancel")
 
@@ -370,10 +299,10 @@ class ContinuationForm:
         try:
             for section in self._all():
                 if section.valid:
-                    self._save(section)
+                    self._saving.save(section)
                 else:
-                    self._let_go(section)
-            if any(self._still_asked(section.key) for section in self._all()):
+                    self._saving.let_go(section)
+            if any(self._saving.still_asked(section.key) for section in self._all()):
                 self.lane.cancel_all()
             self._say("Filled as cancelled; look it over, then send.", "snb-hint")
         except SteerError as error:
@@ -390,7 +319,7 @@ class ContinuationForm:
 
     def _run(self, section: ResultSection) -> None:
         try:
-            self._let_go(section)
+            self._saving.let_go(section)
             section.complain(f"{section.asked.name} is running …")
             self.lane.run_tool(section.key)
         except SteerError as error:
@@ -401,7 +330,11 @@ class ContinuationForm:
         else:
             self.refresh()
 
-    def _reveal(self, _: object = None) -> None:
+    def _reveal_clicked(self) -> None:
+        self.reveal.value = not self.reveal.value
+        self._reveal()
+
+    def _reveal(self) -> None:
         if not self.reveal.value:
             _put(self._message, "")
             return

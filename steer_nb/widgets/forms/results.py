@@ -15,6 +15,7 @@ from steer_nb.widgets.controls import Held, button, choice, control, line, show,
 from steer_nb.widgets.forms.ran import ran_html
 from steer_nb.widgets.forms.section import Section, Unanswered
 from steer_nb.widgets.forms.variables import VariablePicker, as_output
+from steer_nb.widgets.press import Press, PressButton
 from steer_nb.widgets.text import clip, esc, esc_strict, plain
 from steer_nb.wire import check_value
 
@@ -89,15 +90,15 @@ class ResultSection(Section):
         return [self.ran, self.row, self.given, self.options]
 
     def _run_control(self) -> list[w.Widget]:
-        self.run_button: w.Button | None = None
+        self.run_button: PressButton | None = None
         self.running = threading.Lock()
         tool = self.lane.tools.get(self.asked.name or "")
         if self.asked.type != "function_call_output" or tool is None or tool.policy == "never":
             return []
         text = f"Run {plain(clip(tool.name, 40))}"
         what = self.named(f"Run {tool.name} here, once, and keep its result")
-        self.run_button = button(text, what)
-        return [self.run_button]
+        self.run_button = PressButton(text, what, lambda: None)  # the form says what it does
+        return [Press(self.run_button, css="snb-runs")]
 
     def read(self) -> dict[str, Any]:
         """Give `output`."""

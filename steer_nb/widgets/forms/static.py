@@ -42,10 +42,15 @@ _NO_JOURNAL: Final = (
     f"{_GONE} Its session had no journal: it is in no file, and cannot be taken up again."
 )
 
-# What only a page with a living form hides. It names no front end's classes: wherever the record
-# and its own form stand in neighbours, at whatever depth, the record goes. Where they do not, or
-# where nobody draws by style sheets, both are seen, the record first: twice, but never nothing.
-_HIDE: Final = "<style>:has(.{mark}):has(+* .snb-forms.{mark}){{display:none}}</style>"
+# In a page with the living form the record is hidden. The rule names no front end's classes:
+# wherever record and form stand in two neighbours, at whatever depth, the first goes. What holds
+# both stays: a cell beside another one with the same form, a notebook beside a second view of it.
+# Where the outputs of a cell are no neighbours both are seen, the record first: read twice, never
+# not at all.
+_HIDE: Final = (
+    "<style>:has(.{mark}):not(:has(.snb-forms.{mark})):has(+* .snb-forms.{mark})"
+    "{{display:none}}</style>"
+)
 
 
 def forms_html(forms: Sequence[FormFacts]) -> str:

@@ -1,0 +1,137 @@
+// The page's half of a row of buttons that act; the kernel's half is press.py.
+//
+// A press is numbered by its step, as in box.js: the kernel takes one for each step and begins the
+// next. Until it has, no button of the row can be pressed, in no display on this page, and the line
+// below says what is waited for. What ipywidgets' own controls tell the kernel is followed by a
+// message of this row's: once that is heard, the kernel is not busy.
+
+const SOON_MS = 100; // an answer within it needs no words about waiting
+const LONG_MS = 10000;
+
+const ENDED = "This belongs to a kernel that has ended. Run its cell again.";
+const WAITS = "Waiting for the kernel: it is busy with a cell.";
+const WAITS_LONG =
+  "Still waiting for the kernel. If it was restarted meanwhile, run this cell again.";
+
+function make(kind, css, attributes = {}, ...children) {
+  const made = document.createElement(kind);
+  if (css) made.className = css;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text; // said anew, it would be read out anew
+}
+
+function render({ model, el }) {
+  const page = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
+  const hint = make("span", "snb-hint", { dir: "auto" });
+  const status = make("p", "snb-said", { role: "status", dir: "auto" });
+  const buttons = model.get("buttons").map((_, index) => {
+    const made = make("button", "", { type: "button" });
+    made.addEventListener("click", () => press(index));
+    return made;
+  });
+  const [first, ...rest] = buttons;
+  const root = make("div", "snb-press", {}, make("div", "snb-line", {}, first, hint, ...rest), status);
+  el.replaceChildren(root);
+
+  let told = 0; // how many messages were sent
+  let more = false; // whether something was changed since
+  let soon, long, later;
+  let ended = false;
+
+  const heard = () => model.get("heard")[page] ?? 0;
+  const waits = () => model.get("pressed") === model.get("step");
+  const waiting = () => !ended && (waits() || heard() < told);
+
+  function post(content) {
+    told += 1;
+    try {
+      model.send({ page, number: told, ...content });
+    } catch (error) {
+      ended = true; // there is no kernel to send to
+      console.warn(error);
+    }
+    update();
+  }
+
+  function press(index) {
+    if (ended || waits() || model.get("buttons")[index].disabled) return;
+    const step = model.get("step");
+    model.set("pressed", step); // never saved: it is for the other views on this page
+    post({ event: "press", button: index, step });
+  }
+
+  // A notebook takes plain keys for its own: Enter would edit the cell. Ctrl+S still saves it.
+  root.addEventListener("keydown", (event) => {
+    const plain = !(event.ctrlKey || event.metaKey || event.altKey);
+    if (plain && event.key !== "Escape") event.stopPropagation();
+  });
+
+  // -- what is changed around it ---------------------------------------------------------------
+
+  function follow() {
+    later = undefined;
+    more = heard() < told;
+    if (!more && !ended) post({ event: "changed" });
+  }
+
+  function changed(event) {
+    const around = model.get("follows") && event.target.closest?.(model.get("follows"));
+    if (around && around.contains(el)) later ??= setTimeout(follow, SOON_MS);
+  }
+  // At the document: when this is drawn it does not stand in its place yet.
+  document.addEventListener("input", changed, true);
+
+  // -- showing -----------------------------------------------------------------------------------
+
+  function say() {
+    if (!waiting()) {
+      clearTimeout(soon);
+      clearTimeout(long);
+      soon = long = undefined;
+      // What stands around it says itself that it has lost its kernel.
+      const marked = el.closest(".snb-widget.jupyter-widgets-disconnected");
+      put(status, ended ? (marked ? "" : ENDED) : model.get("said"));
+    } else if (soon === undefined) {
+      soon = setTimeout(() => waiting() && put(status, WAITS), SOON_MS);
+      long = setTimeout(() => waiting() && put(status, WAITS_LONG), LONG_MS);
+    }
+  }
+
+  function update() {
+    model.get("buttons").forEach(({ text, title, css, disabled, down }, index) => {
+      const button = buttons[index];
+      put(button, text);
+      button.title = title;
+      button.className = css;
+      button.setAttribute("aria-disabled", String(disabled || ended || waits()));
+      if (down !== null) button.setAttribute("aria-pressed", String(down));
+    });
+    put(hint, model.get("hint"));
+    if (more && heard() >= told) follow();
+    say();
+  }
+
+  function alive() {
+    ended = el.closest(".jupyter-widgets-disconnected") !== null;
+    update();
+  }
+  const look = () => setTimeout(alive); // ipywidgets marks what lost its kernel after it says so
+
+  model.on("change", update);
+  model.on("comm_live_update", look);
+  update();
+  look();
+  return () => {
+    model.off("change", update);
+    model.off("comm_live_update", look);
+    document.removeEventListener("input", changed, true);
+    for (const timer of [soon, long, later]) clearTimeout(timer);
+  };
+}
+
+export default { render };

@@ -1,0 +1,229 @@
+"""The kernel's half of a row of buttons that act: what a page tells it, and what it tells the page.
+
+A press is one message. It carries the number of its step: a step is for one press, and whatever
+else was pressed in it, in how many displays and pages ever, is not taken. While a press waits for
+the kernel its row says so, and takes no other. What is typed beside it, in controls of ipywidgets,
+has no such words; a row can follow it and say the same of it.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import anywidget
+import ipywidgets as w
+from traitlets import Dict, Int, Unicode
+from traitlets import List as ListOf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Press", "PressButton"]
+
+_PAGES: Final = 16
+"""Of so many views it is known what was heard from them: the newest."""
+
+_TWICE: Final = "Something else was pressed in another display at the same time. Press again."
+
+
+class PressButton:
+    """One button of a row.
+
+    Parameters
+    ----------
+    description : str
+        What it says.
+    tooltip : str
+        What it is for.
+    act : callable
+        Does it; on the thread of the message, so it only begins it.
+    css : str
+        Classes to add.
+    disabled : bool
+        Whether it may not be pressed now.
+    value : bool, optional
+        For one that stays down: whether it is down.
+    """
+
+    def __init__(
+        self,
+        description: str,
+        tooltip: str,
+        act: Callable[[], object],
+        *,
+        css: str = "",
+        disabled: bool = False,
+        value: bool | None = None,
+    ) -> None:
+        self.act = act
+        self.row: Press | None = None
+        self._css = css
+        self._description, self._tooltip = description, tooltip
+        self._disabled, self._value = disabled, value
+
+    @property
+    def description(self) -> str:
+        """What it says."""
+        return self._description
+
+    @description.setter
+    def description(self, text: str) -> None:
+        self._set(_description=text)
+
+    @property
+    def tooltip(self) -> str:
+        """What it is for."""
+        return self._tooltip
+
+    @tooltip.setter
+    def tooltip(self, text: str) -> None:
+        self._set(_tooltip=text)
+
+    @property
+    def disabled(self) -> bool:
+        """Whether it may not be pressed now."""
+        return self._disabled
+
+    @disabled.setter
+    def disabled(self, disabled: bool) -> None:
+        self._set(_disabled=disabled)
+
+    @property
+    def value(self) -> bool | None:
+        """Whether it is down; None where it does not stay down."""
+        return self._value
+
+    @value.setter
+    def value(self, value: bool | None) -> None:
+        self._set(_value=value)
+
+    def _set(self, **changed: object) -> None:
+        if any(getattr(self, name) != value for name, value in changed.items()):
+            vars(self).update(changed)
+            if self.row is not None:
+                self.row.changed()
+
+    def state(self) -> dict[str, Any]:
+        """Give what a page draws."""
+        return {
+            "text": _sendable(self._description),
+            "title": _sendable(self._tooltip),
+            "css": self._css,
+            "disabled": self._disabled,
+            "down": self._value,
+        }
+
+    def click(self) -> None:
+        """Press it, as a page does that sees the row as it is now."""
+        if self.row is not None:
+            self.row.press(self)
+
+
+class Press(anywidget.AnyWidget):
+    """A row of buttons, with a line that says what is waited for.
+
+    Parameters
+    ----------
+    *row : PressButton
+        In their order. The first may have a hint behind it.
+    css : str
+        Classes to add to the row.
+    **traits
+        `follows`.
+
+    Attributes
+    ----------
+    hint : str
+        Words behind the first button.
+    said : str
+        Words below, while nothing is waited for.
+    follows : str
+        A CSS selector: the row says of what is changed in the element around it, too, that it
+        waits for the kernel.
+
+    Examples
+    --------
+    >>> pressed = []
+    >>> run = PressButton("Run", "Run it, once", lambda: pressed.append("run"))
+    >>> row = Press(run)
+    >>> run.click()
+    >>> pressed, row.step
+    (['run'], 1)
+    >>> row.close()
+    """
+
+    _esm = Path(__file__).with_name("press.js").read_text("utf-8")
+
+    buttons = ListOf(Dict()).tag(sync=True)
+    hint = Unicode().tag(sync=True)
+    said = Unicode().tag(sync=True)
+    follows = Unicode().tag(sync=True)
+    step = Int(0).tag(sync=True)
+    heard = Dict().tag(sync=True)
+
+    def __init__(self, *row: PressButton, css: str = "", **traits: Any) -> None:
+        self._changing = threading.RLock()
+        self._last: PressButton | None = None
+        self.row = row
+        super().__init__(
+            buttons=[one.state() for one in row],
+            layout=w.Layout(width="auto", margin="0"),
+            **traits,
+        )
+        for one in row:
+            one.row = self
+        for word in css.split():
+            self.add_class(word)
+        self.on_msg(self._message)
+
+    def show(self, **traits: Any) -> None:
+        """Change something, in one message for all of it. Any thread may call this."""
+        # The lock: two threads within `hold_sync` would lose what one of them holds.
+        with self._changing, self.hold_sync():
+            for name, value in traits.items():
+                setattr(self, name, value)
+
+    def changed(self) -> None:
+        """Show the buttons as they are now."""
+        with self._changing:
+            self.show(buttons=[one.state() for one in self.row])
+
+    def press(self, button: PressButton) -> None:
+        """Take a press in the step that is now, and begin the next."""
+        with self._changing:
+            self._last = button
+            self.show(step=self.step + 1, said="")
+        button.act()
+
+    def _message(self, _: object, content: Any, __: object) -> None:
+        if not isinstance(content, dict):
+            return
+        page, number, which = (content.get(name) for name in ("page", "number", "button"))
+        if not isinstance(page, str) or not isinstance(number, int):
+            return
+        pressed = None
+        if content.get("event") == "press" and isinstance(which, int):
+            pressed = dict(enumerate(self.row)).get(which)
+        with self._changing:
+            if number <= self.heard.get(page, 0):
+                return  # heard already
+            others = {key: heard for key, heard in self.heard.items() if key != page}
+            told: dict[str, Any] = {
+                "heard": {**dict(list(others.items())[1 - _PAGES :]), page: number}
+            }
+            taken = pressed is not None and content.get("step") == self.step
+            if taken:
+                self._last = pressed
+                told |= {"step": self.step + 1, "said": ""}
+            elif pressed is not None and pressed is not self._last:
+                told["said"] = _TWICE
+            self.show(**told)
+        if taken and pressed is not None:
+            pressed.act()
+
+
+def _sendable(text: str) -> str:
+    # Half a surrogate pair, as a recording may hold it, passes through no comm.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
