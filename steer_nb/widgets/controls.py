@@ -95,11 +95,16 @@ class Chosen(HasTraits):
 
     def __init__(self, boxes: dict[str, w.Checkbox]) -> None:
         super().__init__()
-        self.boxes = boxes
+        self.boxes: dict[str, w.Checkbox] = {}
         self._showing = False
-        for tick in boxes.values():
-            tick.observe(self._ticked, names="value")
+        for name, tick in boxes.items():
+            self.add(name, tick)
         self.observe(self._show, names="value")
+
+    def add(self, name: str, tick: w.Checkbox) -> None:
+        """Offer one more."""
+        self.boxes = {**self.boxes, name: tick}  # others may be looking through the old ones
+        tick.observe(self._ticked, names="value")
 
     def _ticked(self, _: object = None) -> None:
         if not self._showing:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 import pytest
 
 import steer_nb
+from steer_nb.widgets.press import Press
 from tests.widgets.forming import PNG, everything, fill_all, only, section, shown, status, until
 from tests.widgets.test_hostile import HOSTILE
 
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
 def test_all_seven_kinds_go_out_as_they_were_filled(seven: tuple[Session, Lane]) -> None:
     session, lane = seven
     form = only(session)
-    assert "0 of 7 answered" in form._why.value
+    assert "0 of 7 answered" in form.foot.hint
     fill_all(form)
-    assert "7 of 7 answered" in form._why.value
-    form.reveal.value = True
+    assert "7 of 7 answered" in form.foot.hint
+    form.reveal.click()
     until(lambda: "response.create" in form._message.value)
     until(lambda: all("saved" in status(part) for part in form.sections.values()))
     preview = lane.preview_continuation()
@@ -157,6 +159,42 @@ def test_tools_are_ticked_or_pasted(seven: tuple[Session, Lane]) -> None:
     assert part.fields() == {"tools": []}
 
 
+def test_every_function_of_the_session_is_offered_under_where_it_comes_from(
+    seven: tuple[Session, Lane],
+) -> None:
+    session, lane = seven
+    part = section(only(session), "tool_search_output")
+    assert list(part.known) == ["get_weather"]
+
+    def find_hotel(city: str) -> str:
+        """Find a hotel."""
+        return city
+
+    def get_weather(city: str) -> str:
+        """Weather of another kind."""
+        return city
+
+    session.lane("hotels", tools=[find_hotel, get_weather])
+    session.lane("twin", tools=[find_hotel])
+    lane.fill(section(only(session), "custom_tool_call_output").key, output="x")
+    until(lambda: len(part.known) == 3)
+    assert list(part.known) == ["get_weather", "find_hotel", "get_weather (lane hotels)"]
+    words = shown(part.widget)
+    assert words.index("functions of this lane") < words.index("functions of lane hotels")
+    assert words.count("Find a hotel.") == 1
+    part.ticked.boxes["find_hotel"].value = True
+    part.ticked.boxes["get_weather (lane hotels)"].value = True
+    (hotel, weather) = part.item()["tools"]
+    assert (hotel["name"], weather["description"]) == ("find_hotel", "Weather of another kind.")
+    item = part.item()
+    part.ticked.boxes["get_weather"].value = True
+    assert "two functions called get_weather are ticked" in status(part)
+    assert not part.valid
+    part.load(item)
+    assert part.ticked.value == ["find_hotel", "get_weather (lane hotels)"]
+    assert part.area.value == ""
+
+
 # -- kinds that the simulator does not send --------------------------------------------------------
 
 
@@ -180,8 +218,12 @@ def asked(stub: dict[str, Any], call: dict[str, Any] | None = None) -> Any:
 
 
 class Bare:
+    """A lane without functions, in a session without others."""
+
     def __init__(self) -> None:
+        self.name = "planner"
         self.tools: dict[str, Any] = {}
+        self.session = SimpleNamespace(lanes={}, core=SimpleNamespace(functions={}))
 
 
 def alone(stub: dict[str, Any], call: dict[str, Any] | None = None) -> Any:
@@ -247,6 +289,9 @@ def test_forms_draw_hostile_calls_as_text(name: str) -> None:
 def test_every_control_has_a_name(seven: tuple[Session, Lane]) -> None:
     for widget in everything(only(seven[0]).widget):
         if isinstance(widget, (w.Box, w.HTML)):
+            continue
+        if isinstance(widget, Press):
+            assert all(button.description and button.tooltip for button in widget.row)
             continue
         hint = "tooltip" if widget.has_trait("tooltip") else "description_tooltip"
         name = getattr(widget, hint) or getattr(widget, "description", "")

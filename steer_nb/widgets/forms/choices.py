@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
@@ -11,8 +11,14 @@ from steer_nb.widgets.calls import json_text
 from steer_nb.widgets.controls import Chosen, box, choice, control, line, show, static
 from steer_nb.widgets.forms.results import parse_json
 from steer_nb.widgets.forms.section import Section, Unanswered
-from steer_nb.widgets.text import clip, esc
+from steer_nb.widgets.text import clip, esc, plain
 from steer_nb.wire.credentials import HIDDEN, hidden_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steer_nb.client import Lane, RequiredInput
+    from steer_nb.client.tools import Tool
 
 __all__ = ["ApprovalSection", "ToolSearchSection"]
 
@@ -64,30 +70,22 @@ class ApprovalSection(Section):
 
 
 class ToolSearchSection(Section):
-    """Tools for what the model searched: ticked among the lane's own, or pasted as JSON."""
+    """Tools for what the model searched: ticked among the session's functions, or pasted as JSON.
+
+    Offered are the functions of this lane, those that `connect` was given, and every other lane's.
+    What is registered while the form is open is offered, too.
+    """
 
     _known = False
     """Whether the session knows the credentials that the trace has hidden: it was filled here."""
 
     def build(self) -> list[w.Widget]:
-        """Make a box to tick for each function of the lane, and a text area."""
-        self.known = {tool.name: dict(tool.definition) for tool in self.lane.tools.values()}
-        rows: list[w.Widget] = []
-        self.ticked: Chosen | None = None
-        if self.known:
-            boxes = {}
-            for name in sorted(self.known):
-                boxes[name] = control(
-                    w.Checkbox,
-                    self.named(f"Offer the function {name}"),
-                    description=name,
-                    indent=False,
-                )
-                about = clip(" ".join(str(self.known[name].get("description") or "").split()), 120)
-                said = static(f'<span class="snb-hint">{esc(about)}</span>', wide=True)
-                rows.append(line([boxes[name], said], css="snb-tick snb-wrap"))
-            self._inputs.extend(boxes.values())
-            self.ticked = self.watch("ticked", Chosen(boxes))
+        """Make a box to tick for each function, and a text area."""
+        self.known: dict[str, dict[str, Any]] = {}
+        self.ticked = self.watch("ticked", Chosen({}))
+        self._groups: dict[str, w.VBox] = {}
+        self._offered = box(w.VBox, [], css="snb-ticks")
+        self._offer()
         self.area = self.watch(
             "text",
             control(
@@ -105,13 +103,51 @@ class ToolSearchSection(Section):
                 w.Checkbox, self.named("No tool fits"), description="no tool fits", indent=False
             ),
         )
-        named = [static('<span class="snb-hint">functions of this lane</span>')] if rows else []
-        group = box(w.VBox, [*named, *rows], css="snb-ticks")
-        return [group, line([self.area]), line([self.none], css="snb-options")]
+        return [self._offered, line([self.area]), line([self.none], css="snb-options")]
+
+    def _offer(self) -> None:
+        """Offer what is registered and not offered yet, under where it comes from."""
+        for where, tool in _registered(self.lane):
+            definition = dict(tool.definition)
+            if definition in self.known.values():
+                continue
+            key = tool.name if tool.name not in self.known else f"{tool.name} ({where})"
+            if key in self.known:
+                continue  # registered anew by the same lane: what is ticked stays what it was
+            self.known[key] = definition
+            tick = control(
+                w.Checkbox,
+                self.named(f"Offer the function {plain(key)}"),
+                description=tool.name,
+                indent=False,
+            )
+            self._inputs.append(tick)
+            self.ticked.add(key, tick)
+            about = clip(" ".join(str(definition.get("description") or "").split()), 120)
+            said = static(f'<span class="snb-hint">{esc(about)}</span>', wide=True)
+            self._group(where).children += (line([tick, said], css="snb-tick snb-wrap"),)
+
+    def _group(self, where: str) -> w.VBox:
+        if where not in self._groups:
+            head = static(f'<span class="snb-hint" dir="auto">functions of {esc(where)}</span>')
+            self._groups[where] = box(w.VBox, [head], css="snb-ticks")
+            self._offered.children += (self._groups[where],)
+        return self._groups[where]
+
+    def refresh(self, asked: RequiredInput) -> None:
+        """Take the newest word, and offer what was registered in the meantime."""
+        self._offer()
+        super().refresh(asked)
 
     def read(self) -> dict[str, Any]:
         """Give `tools`."""
-        tools = [self.known[name] for name in self.ticked.value] if self.ticked is not None else []
+        tools = [self.known[key] for key in self.ticked.value]
+        names = [tool["name"] for tool in tools]
+        double = next((name for name in names if names.count(name) > 1), None)
+        if double is not None:
+            rule = "a tool is known by its name"
+            msg = f"two functions called {double} are ticked, and {rule}: tick one of them."
+            raise InvalidInput(msg, field="tools", value=double, rule=rule)
         if self.area.value.strip():
             pasted = parse_json(self.area.value, "tools")
             if not isinstance(pasted, list):
@@ -119,7 +155,7 @@ class ToolSearchSection(Section):
                 raise InvalidInput(msg, field="tools", value=pasted, rule="a JSON list")
             tools = [*tools, *pasted]
         if not tools and not self.none.value:
-            which = "tick some or paste" if self.ticked is not None else "paste"
+            which = "tick some or paste" if self.known else "paste"
             msg = f"no tools are given: {which} a JSON list, or tick “no tool fits”"
             raise Unanswered(msg)
         self._known = self._known or self.asked.item is not None
@@ -133,9 +169,18 @@ class ToolSearchSection(Section):
     def write(self, item: dict[str, Any]) -> None:
         """Tick what is known of the tools that were given, and show the rest as JSON."""
         tools = [tool for tool in item.get("tools") or () if isinstance(tool, dict)]
-        own = [tool["name"] for tool in tools if tool == self.known.get(str(tool.get("name")))]
-        if self.ticked is not None:
-            self.ticked.value = own
-        rest = [tool for tool in tools if tool.get("name") not in own]
+        self.ticked.value = [key for key, known in self.known.items() if known in tools]
+        rest = [tool for tool in tools if tool not in self.known.values()]
         self.area.value = json_text(rest, indent=2) if rest else ""
         self.none.value = not tools
+
+
+def _registered(lane: Lane) -> Iterator[tuple[str, Tool]]:
+    """Each function that the session has, with words for where: this lane's own come first."""
+    session = lane.session
+    others = {name: dict(other.tools) for name, other in session.lanes.items() if name != lane.name}
+    places = {"this lane": lane.tools, "this session": dict(session.core.functions)}
+    places |= {f"lane {clip(name, 60)}": tools for name, tools in others.items()}
+    for where, tools in places.items():
+        for _, tool in sorted(tools.items()):
+            yield where, tool
