@@ -51,8 +51,8 @@ class RequiredInput:
         ``user``, ``code`` or ``policy``.
     tool : dict or None
         The run of one's own function for it: `name`, `by`, `running`, `ok`, `output`, `error`,
-        `duration_s`, and what is never sent: what it `printed`, and the `traceback` of what it
-        raised.
+        `duration_s`, and what is never sent: what it `printed` and `displayed`, and the
+        `traceback` of what it raised.
     draft : dict or None
         What stands half typed in its form, by the form's own names; it never counts as an answer.
     """
@@ -148,6 +148,7 @@ def _run(run: ToolRun) -> dict[str, Any]:
         "error": run.error,
         "duration_s": run.duration_s,
         "printed": run.printed,
+        "displayed": copy.deepcopy(list(run.displayed)),
         "traceback": run.traceback,
     }
 

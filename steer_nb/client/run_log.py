@@ -110,7 +110,9 @@ _runs = 0
 def printed() -> Iterator[Printed]:
     r"""Keep what is printed in this context, and in no other, until the block ends.
 
-    Threads that the tool starts itself print where they would have printed without this.
+    Threads that the tool starts itself print where they would have printed without this: nothing
+    says whose they are, short of replacing `threading.Thread` for everybody. Code that carries the
+    context along (`asyncio.to_thread`, ``contextvars.copy_context().run``) is the tool's own.
 
     Examples
     --------

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from steer_nb.client.displays import displayed
 from steer_nb.client.io import io_thread
 from steer_nb.client.run_log import own_traceback, printed
 from steer_nb.client.sending import Overrides
@@ -38,6 +39,7 @@ class _Outcome:
     output: str | list[dict[str, Any]]
     error: str | None
     printed: str
+    displayed: list[dict[str, str]]
     traceback: str | None
     duration_s: float
 
@@ -205,7 +207,7 @@ class ToolRunner:
         output: str | list[dict[str, Any]] = ""
         error: str | None = None
         raised: BaseException | None = None
-        with printed() as kept:
+        with printed() as kept, displayed() as shown:
             try:
                 output = tool.run(arguments if isinstance(arguments, str) else "{}")
             except ToolFailed as failure:
@@ -217,6 +219,7 @@ class ToolRunner:
             output=_whole(output) if isinstance(output, str) else output,
             error=None if error is None else _whole(error),
             printed=_whole(kept.text),
+            displayed=[{kind: _whole(text) for kind, text in one.items()} for one in shown.outputs],
             traceback=None if traceback is None else _whole(traceback),
             duration_s=time.monotonic() - began,
         )
@@ -228,7 +231,7 @@ class ToolRunner:
         stub = response.required[key]
         output, error = outcome.output, outcome.error
         try:
-            # What was printed, and where it failed, is for the person: the model gets the result.
+            # What it printed and displayed, and where it failed, is for the person alone.
             given = output if error is None else f"Error: {error}"
             item = fill_stub(stub.stub, stub.call, output=given)
         except InvalidInput as refused:  # such as a result that is too long
@@ -243,6 +246,7 @@ class ToolRunner:
             output=output if isinstance(output, str) else json_text(output),
             error=error,
             printed=outcome.printed,
+            displayed=outcome.displayed,
             traceback=outcome.traceback,
             duration_s=outcome.duration_s,
         )

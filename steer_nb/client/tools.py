@@ -1,7 +1,6 @@
 """Python functions as tools: their schema for the model, and their one run for a call.
 
-The schema comes from the signature (types, defaults) and the docstring (what the tool and each
-parameter mean). Arguments are checked against the types before the function sees them.
+Arguments are checked against the types of the signature before the function sees them.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import asyncio
 import inspect
 import json
 import re
-import typing
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -18,6 +16,7 @@ import msgspec
 
 from steer_nb.client.inputs import answer_output
 from steer_nb.client.objects import plain
+from steer_nb.client.schemas import describe
 from steer_nb.errors import InvalidInput, ToolFailed
 from steer_nb.wire import check_value
 from steer_nb.wire.content import PART_TYPES
@@ -38,6 +37,13 @@ _LONGEST_SHOWN = 200
 
 class Tool:
     """A Python function that a model may call.
+
+    It runs on a thread of its own. What it prints there, what it displays, and its traceback are
+    kept with the call and shown in its form, and never sent. Threads that the function starts
+    itself are not followed: what they print or display goes to whatever cell runs at that moment.
+    `asyncio.to_thread` carries the context along, and so does
+    ``contextvars.copy_context().run``: what is printed there is kept. Display in the function
+    itself, from what its threads return.
 
     Parameters
     ----------
@@ -104,7 +110,7 @@ class Tool:
                 "Give one with tool(name=...)."
             )
             raise ToolFailed(msg)
-        self._parameters, self._arguments, schema, text = _describe(function, self.name)
+        self._parameters, self._arguments, schema, text = describe(function, self.name)
         self.definition: dict[str, Any] = {
             "type": "function",
             "name": self.name,
@@ -283,101 +289,6 @@ def _are_parts(result: object) -> bool:
 
 async def _await(awaitable: Any) -> Any:
     return await awaitable
-
-
-def _describe(
-    function: Callable[..., Any], name: str
-) -> tuple[inspect.Signature, type[msgspec.Struct], dict[str, Any], str]:
-    """Signature, argument type, JSON schema and description of a function."""
-    try:
-        signature = inspect.signature(function)
-        target = function if inspect.isroutine(function) else type(function).__call__
-        hints = typing.get_type_hints(target, include_extras=True)
-    except (TypeError, ValueError, NameError) as error:
-        msg = f"The signature of {name} cannot be read: {error}."
-        raise ToolFailed(msg) from error
-    text, meanings = _documentation(function)
-    fields: list[Any] = []
-    defaults: dict[str, Any] = {}
-    for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            msg = f"{name} takes {parameter}: a model needs named parameters. Write them out."
-            raise ToolFailed(msg)
-        kind: Any = hints.get(parameter.name, Any)
-        meaning = meanings.get(parameter.name)
-        if meaning:
-            kind = typing.Annotated[kind, msgspec.Meta(description=meaning)]
-        if parameter.default is parameter.empty:
-            fields.append((parameter.name, kind))
-        else:
-            # UNSET keeps the function's own default: it need not be JSON, nor copied.
-            fields.append((parameter.name, kind | msgspec.UnsetType, msgspec.UNSET))
-            defaults[parameter.name] = parameter.default
-    try:
-        arguments = msgspec.defstruct(
-            "Arguments", fields, forbid_unknown_fields=True, kw_only=True, gc=True
-        )
-        schema = _schema(arguments, defaults)
-    except (TypeError, RuntimeError, ValueError, NameError) as error:
-        odd = next(
-            (
-                f"{parameter}: {getattr(hints.get(parameter), '__name__', hints.get(parameter))}"
-                for parameter, kind, *_ in fields
-                if not _can(kind)
-            ),
-            "",
-        )
-        msg = (
-            f"No schema can be made of {name}, parameter {odd or '?'}: a model writes JSON. Use "
-            "str, int, float, bool, list, dict, Literal, Enum, a dataclass or a TypedDict."
-        )
-        raise ToolFailed(msg) from error
-    return signature, arguments, schema, text
-
-
-def _schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    (root,), parts = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
-    schema = dict(parts.pop(root["$ref"].rpartition("/")[2]))
-    schema.pop("title", None)
-    for name, default in defaults.items():
-        inner = schema["properties"][name]
-        if default is not None and isinstance(default, str | int | float | bool | list | dict):
-            try:
-                check_value(default)
-            except InvalidInput:
-                continue  # a default that JSON cannot say stays a secret of the function
-            inner["default"] = default
-        else:
-            inner.pop("default", None)
-    if parts:
-        schema["$defs"] = parts
-    return schema
-
-
-def _can(kind: Any) -> bool:
-    try:
-        msgspec.json.schema(kind)
-    except (TypeError, RuntimeError, ValueError, NameError):
-        return False
-    return True
-
-
-def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    documentation = inspect.getdoc(function)
-    if not documentation or (
-        not inspect.isroutine(function) and function.__doc__ == type(function).__doc__ is None
-    ):
-        return "", {}
-    from docstring_parser import parse
-
-    parsed = parse(documentation)
-    text = "\n\n".join(part for part in (parsed.short_description, parsed.long_description) if part)
-    meanings = {
-        found.arg_name: " ".join(found.description.split())
-        for found in parsed.params
-        if found.description
-    }
-    return text, meanings
 
 
 def said(error: BaseException) -> str:

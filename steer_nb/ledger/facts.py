@@ -355,8 +355,9 @@ class ToolStarted(Fact, frozen=True, gc=False):
 class ToolFinished(Fact, frozen=True, gc=False):
     """That function returned, or raised.
 
-    `printed` is what it wrote to stdout and stderr, and `traceback` where in the person's code it
-    raised: for the person alone, never sent.
+    `printed` is what it wrote to stdout and stderr, `displayed` what it displayed, each output by
+    MIME type, and `traceback` where in the person's code it raised: for the person alone, never
+    sent.
     """
 
     parent_id: str
@@ -367,6 +368,7 @@ class ToolFinished(Fact, frozen=True, gc=False):
     duration_s: float | None
     printed: str = ""
     traceback: str | None = None
+    displayed: tuple[dict[str, str], ...] = ()
 
 
 class Odd(Fact, frozen=True, gc=False):

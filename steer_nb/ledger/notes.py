@@ -98,6 +98,7 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
                     duration if isinstance(duration, int | float) else None,
                     str(data.get("printed", "")),
                     _word(data, "traceback"),
+                    _outputs(data.get("displayed")),
                 ),
             )
         case "unsent":
@@ -109,6 +110,16 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
             return (f.Odd("local", f"{kind}: {detail}"),)
         case _:
             return ()
+
+
+def _outputs(given: object) -> tuple[dict[str, str], ...]:
+    """Read what a tool displayed: text by MIME type, whatever else a recording holds there."""
+    outputs = given if isinstance(given, list) else []
+    return tuple(
+        {kind: text for kind, text in output.items() if isinstance(text, str)}
+        for output in outputs
+        if isinstance(output, dict)
+    )
 
 
 def _draft(lane: str | None, data: dict[str, Any]) -> f.Fact:

@@ -242,6 +242,7 @@ def tool_finished(ledger: Ledger, fact: f.ToolFinished, entry: Entry) -> Respons
         run.error = fact.error
         run.duration_s = fact.duration_s
         run.printed = fact.printed
+        run.displayed = fact.displayed
         run.traceback = fact.traceback
     return parent
 

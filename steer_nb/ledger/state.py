@@ -150,6 +150,7 @@ class ToolRun:
     duration_s: float | None = None
     printed: str = ""
     traceback: str | None = None
+    displayed: tuple[dict[str, str], ...] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)

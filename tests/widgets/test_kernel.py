@@ -386,6 +386,82 @@ def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
     assert "18 °C, dry" in kernel.value("lane.text")
 
 
+def test_two_displays_pressed_on_subshells_at_once_send_one_continuation(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
+    if not kernel.open_subshell():
+        pytest.skip("this kernel has no subshells")
+    subshells = [kernel.subshell]
+    assert kernel.open_subshell()
+    subshells.append(kernel.subshell)
+    kernel.subshell = None
+    kernel.run("pending_forms(session)")
+    send, area = kernel.button("Send continuation"), kernel.widget("TextareaModel")
+    kernel.type(area, "18 °C, dry")
+    kernel.until(lambda _: not send.disabled)
+    known = set(kernel.widgets)
+    kernel.run(
+        "own = ContinuationForm(session, lane, lane.required_input[0].parent_id); own.widget"
+    )
+    fresh = {comm: state for comm, state in kernel.widgets.items() if comm not in known}
+    (comm,) = (comm for comm, state in fresh.items() if state.get("follows"))
+    buttons = [send, Button(kernel, comm, send.index)]
+    kernel.until(lambda _: not buttons[1].disabled)
+    # Two pages, each with both displays, each on a subshell of its own; then the main shell, too.
+    for number in range(4):
+        for page, subshell in enumerate([*subshells, None]):
+            kernel.subshell = subshell
+            for button in buttons:
+                button.press(step=0, page=f"page {page} {number}")
+    kernel.subshell = None
+    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    for button in buttons:
+        button.press()
+    kernel.listen(0.5)
+    kinds = [entry["kind"] for entry in kernel.value("session.simulator.account")]
+    assert kinds.count("continuation") == 1
+    steps = [kernel.widgets[button.comm]["step"] for button in buttons]
+    assert steps == [2, 2], "of all presses of a step one was taken"
+    assert "18 °C, dry" in kernel.value("lane.text")
+
+
+DISPLAYS = """
+from IPython.display import HTML, Image, clear_output, display
+def get_weather(city: str) -> str:
+    display("not this"); clear_output()
+    display(HTML("<b>sun</b>")); display({city: "<dry>"})
+    display(Image(base64.b64decode(PNG)))
+    print("printed")
+    return "18"
+session.lane(lane.name, tools=[get_weather])
+pending_forms(session)
+"""
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+
+
+def test_what_a_tool_displays_stands_in_its_form_and_in_no_cell(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
+    kernel.run(f"import base64; PNG = '{PNG}'")
+    shown = kernel.run(DISPLAYS)
+    cell = kernel.run("lane.run_tool(lane.required_input[0].key); print('ran')")
+    kernel.until(lambda _: "displayed by get_weather (not sent)" in json.dumps(kernel.widgets))
+    assert [m["content"]["text"] for m in kernel.of(cell, "stream")] == ["ran\n"]
+    assert kernel.of(cell, "display_data") == kernel.of(cell, "clear_output") == []
+    tool = kernel.value("lane.required_input[0].tool")
+    kinds = [list(output) for output in tool["displayed"]]
+    assert kinds == [["text/plain"], ["text/plain"], ["image/png"]]
+    assert tool["displayed"][2]["image/png"] == PNG
+    assert tool["printed"] == "printed\n"
+    form = json.dumps(kernel.widgets)
+    assert "&lt;dry&gt;" in form
+    assert f"data:image/png;base64,{PNG}" in form
+    record = kernel.of(shown, "display_data")[0]["content"]["transient"]["display_id"]
+    kernel.until(lambda _: PNG in str(updates(kernel.messages, [record])))
+    text = updates(kernel.messages, [record])[-1]["content"]["data"]["text/plain"]
+    assert "displayed (not sent):" in text
+
+
 LOSE = """
 from steer_nb.client.io import io_thread
 from steer_nb.simulator import AwaitSteer, RefuseSteers, Say, scenario
