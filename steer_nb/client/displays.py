@@ -44,18 +44,22 @@ class Displayed:
         with self._lock:
             return [dict(output) for _, output in self._outputs]
 
-    def take(self, message: Mapping[str, Any]) -> None:
-        """Keep an output; the publisher sends nothing then."""
+    def take(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Keep an output, and give the publisher nothing to send.
+
+        An update of what a cell displayed is for that cell: it is given back.
+        """
         content = message.get("content") or {}
         kind = message.get("msg_type")
         with self._lock:
             if kind == "clear_output":
                 self._outputs.clear()
-                return
+                return None
             shown = _shown(content.get("data") or {})
             key = (content.get("transient") or {}).get("display_id")
             if kind == "update_display_data":
-                # A progress bar, most often: its last state. What it does not know is not here.
+                if key not in [known for known, _ in self._outputs]:
+                    return message
                 self._outputs = [
                     (known, shown if known == key else output) for known, output in self._outputs
                 ]
@@ -63,6 +67,7 @@ class Displayed:
                 self._outputs.append((key, shown))
             while self._size() > DISPLAYED_LIMIT:
                 self._outputs.pop(0)
+            return None
 
     def _size(self) -> int:
         return sum(len(text) for _, output in self._outputs for text in output.values())

@@ -52,14 +52,17 @@ def test_a_thread_keeps_what_it_displays_and_no_other_does(sent: list[Any]) -> N
 
 
 def test_an_update_replaces_and_a_clearing_takes_away(sent: list[Any]) -> None:
+    of_a_cell = display("0 %", display_id="cell's")
     with displayed() as kept:
+        of_a_cell.update("50 %")
         display("before")
         clear_output()
         handle = display("1 of 2", display_id="bar")
         display("beside it")
         handle.update("2 of 2")
     assert [output["text/plain"] for output in kept.outputs] == ["'2 of 2'", "'beside it'"]
-    assert sent == []
+    texts = [message["content"]["data"]["text/plain"] for message in sent]
+    assert texts == ["'0 %'", "'50 %'"], "what a cell displayed is updated there"
 
 
 def output(**data: Any) -> dict[str, Any]:
