@@ -275,7 +275,7 @@ def _narrow(page: Any) -> None:
     """In a narrow window nothing is cut off, and words are not written letter by letter."""
     page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
     page.set_viewport_size({"width": 500, "height": 1400})
-    counted = page.locator(".snb-foot .snb-why")
+    counted = page.locator(".snb-foot .snb-hint")
     assert counted.bounding_box()["height"] < 40
     clipped = (
         "() => [...document.querySelectorAll('.snb-card, .snb-form')].filter(box =>"
