@@ -249,7 +249,7 @@ def patient(turn: Turn) -> Iterator[Step]:
     if turn.prompt.startswith("refuse "):
         yield RefuseSteers(turn.prompt.removeprefix("refuse "))
         yield Say("First.")
-        yield AwaitSteer(1)
+        yield AwaitSteer(1, count=2)  # the one that is refused counts
         return
     if turn.prompt.startswith("refused"):
         yield Reject("invalid_prompt", "The prompt was flagged.")
