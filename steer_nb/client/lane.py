@@ -473,7 +473,7 @@ class Lane:
         Parameters
         ----------
         name : str
-            The new lane.
+            The new lane. One that is open may be named as long as nothing was said on it.
         response : Response or str, optional
             A response that has ended, or its id; the lane's last one by default.
         **settings
@@ -482,7 +482,8 @@ class Lane:
         Raises
         ------
         LaneBusy, RequiredInputOpen, NothingToContinue
-            If there is nothing yet that could be continued, with the reason.
+            If there is nothing yet that could be continued, or the lane of that name has a
+            conversation of its own, with the reason.
         """
         return self._session.open_fork(name, self._settings, response, settings)
 

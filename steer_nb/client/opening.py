@@ -36,6 +36,8 @@ class Opening:
     stream_id: str | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     functions: dict[str, Tool] | None = None
+    anew: bool = True
+    """Whether an open lane that has a conversation may leave that, and go on from `base`."""
 
     def __post_init__(self) -> None:
         if self.name is not None and self.name != DEFAULT_LANE:
@@ -54,11 +56,20 @@ def place(core: Core, opening: Opening) -> LaneSettings:
         If it asks for a beta that the connection did not ask for.
     NotConnected
         If it is not open yet, and the connection is gone.
+    LaneBusy
+        If it is to be another lane, and one of that name has a conversation of its own.
     """
     stream_id, base, source = opening.stream_id, opening.base, opening.source
     check_beta(opening.fields, asked=core.multi_agent)
     kept = core.lanes.get(stream_id)
     fresh = kept is None or not kept.open
+    state = core.ledger.lanes.get(stream_id)
+    if not fresh and not opening.anew and state is not None and (state.requests or state.responses):
+        msg = (
+            f"Lane {state.name} is open and has a conversation of its own. Give the fork another "
+            f"name, or close {state.name} first."
+        )
+        raise LaneBusy(msg)
     if fresh:
         core.require_connected()
         others = {one.stream_id for one in core.lanes.values() if one.open and one.stream_id}
@@ -77,7 +88,6 @@ def place(core: Core, opening: Opening) -> LaneSettings:
     if opening.functions is not None:
         kept.tools = opening.functions
     if base is not None:
-        state = core.ledger.lanes.get(stream_id)
         kept.base, kept.n_before_base = base, 0 if state is None else len(state.responses)
     kept.open = True
     core.recorder.note("lane", lane=stream_id, settings=redacted(kept.fields), forked_from=base)

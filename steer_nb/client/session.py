@@ -209,7 +209,7 @@ class Session:
         settings.update({key: value for key, value in given.items() if value is not None})
         if fork is not None:
             source, response = self._fork_source(fork)
-            return self.open_fork(name, source, response, settings)
+            return self.open_fork(name, source, response, settings, anew=True)
         return self._open_lane(Opening(name, settings))
 
     def _open_lane(self, opening: Opening) -> Lane:
@@ -229,6 +229,8 @@ class Session:
         source: LaneSettings | None,
         response: Response | str | None,
         settings: Mapping[str, Any],
+        *,
+        anew: bool = False,
     ) -> Lane:
         """Open a lane that continues from a response; see `Lane.fork`."""
         response_id = response if response is None or isinstance(response, str) else response.id
@@ -236,7 +238,7 @@ class Session:
             msg = "A fork starts from a response that has ended, and this one has not begun."
             raise LaneBusy(msg)
         base, owner = self.read(lambda _: fork_base(self.core, source, response_id))
-        return self._open_lane(Opening(name, settings, owner, base))
+        return self._open_lane(Opening(name, settings, owner, base, anew=anew))
 
     def lane_object(self, stream_id: str | None) -> Lane:
         """Return the lane of that `stream_id`, open or not; one that only the service used, too."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from steer_nb.client import Lane
 
@@ -39,6 +40,7 @@ def install_pictures(shell: Any) -> Callable[[], None]:
     each = _ShowEach(shell)
     shell.events.register("post_run_cell", _keep)
     shell.ast_transformers.append(each)
+    each.begin()
 
     def undo() -> None:
         shell.events.unregister("post_run_cell", _keep)
@@ -65,6 +67,28 @@ class _ShowEach(ast.NodeTransformer):
         if self._shell.ast_node_interactivity in ("last_expr", "last_expr_or_assign"):
             node.body[:-1] = [_shown(line) if _is_steer(line) else line for line in node.body[:-1]]
         return node
+
+    def begin(self) -> None:
+        """Do the same with what is left of the cell that runs: `%load_ext` stands in that.
+
+        It was parsed before there was this transformer. IPython compiles each statement when it is
+        its turn, and holds them until then only in the frame that runs the cell. Where there is no
+        such frame, in another version or outside a cell, the last view of that cell is shown.
+        """
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and frame.f_code.co_name != "run_ast_nodes":
+            frame = frame.f_back
+        lines = None if frame is None else frame.f_locals.get("nodelist")
+        if isinstance(lines, list) and lines:
+            self._change(lines)
+
+    def _change(self, lines: list[ast.stmt]) -> None:
+        rest = self.visit_Module(ast.Module(list(lines), []))
+        for line, shown in zip(lines, rest.body, strict=True):
+            if shown is not line:
+                assert isinstance(line, ast.Expr)
+                assert isinstance(shown, ast.Expr)
+                line.value = shown.value  # in place: IPython holds each, and not their list
 
 
 def _is_steer(line: ast.stmt) -> bool:

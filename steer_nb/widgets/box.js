@@ -5,6 +5,7 @@
 // text is newer than the view's and is shown; before that nobody's typing is replaced.
 // An action is numbered by its step. The kernel takes one for each step and begins the next, so that
 // a second press, in another display or another page, finds its step gone.
+// `hold`, which keeps what a reader did in the card above, is in card.js: the two are one module.
 
 const QUIET_MS = 300; // a pause in typing
 const LATEST_MS = 2000; // who types without a pause is heard at the latest then
@@ -62,6 +63,7 @@ function render({ model, el }) {
   const foot = make("div", "snb-line snb-under", {}, status, hint, fork, stop);
   const root = make("div", "snb-talk", {}, talking, foot, forking);
   el.replaceChildren(root);
+  const card = hold(el);
 
   let given = 0; // what was typed or done here,
   let told = 0; // how much of it was sent,
@@ -171,9 +173,20 @@ function render({ model, el }) {
   });
   forking.addEventListener("submit", (event) => {
     event.preventDefault();
-    act("fork", { name: name.value });
+    act("fork", { name: name.value, show: card.number() });
   });
   stop.addEventListener("click", () => act("stop"));
+
+  // When the box is taken away, whoever is in it goes on from the card, not from nowhere.
+  let within = false;
+  root.addEventListener("focusin", () => (within = true));
+  root.addEventListener("focusout", () => queueMicrotask(() => {
+    if (root.isConnected && !root.contains(document.activeElement)) within = false;
+  }));
+  function leave() {
+    const now = document.activeElement;
+    if (within && (now === null || now === document.body || root.contains(now))) card.focus();
+  }
 
   // -- showing -------------------------------------------------------------------------------
 
@@ -230,6 +243,8 @@ function render({ model, el }) {
   requestAnimationFrame(grow);
   return () => {
     tell();
+    leave();
+    card.release();
     model.off("change", update);
     model.off("comm_live_update", look);
     for (const timer of [quiet, latest, soon, long]) clearTimeout(timer);

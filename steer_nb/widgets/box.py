@@ -34,11 +34,11 @@ class Box(anywidget.AnyWidget):
     lane : str
         The lane's name, as it is shown.
     act : callable
-        Does what a person asks for, with its name (``say``, ``fork``, ``stop``) and the name of the
-        lane to be; on the thread of the message, so it only begins it. The box is busy until
-        `answer`.
+        Does what a person asks for, with its name (``say``, ``fork``, ``stop``), the name of the
+        lane to be and the number of the showing where it was asked; on the thread of the message,
+        so it only begins it. The box is busy until `answer`.
     **traits
-        `value` and `verb`, where they are not empty and Send.
+        `value`, `verb` and `said`, where they are not empty and Send.
 
     Attributes
     ----------
@@ -55,13 +55,15 @@ class Box(anywidget.AnyWidget):
 
     Examples
     --------
-    >>> box = Box("planner", lambda action, name: None, value="half a sen")
+    >>> box = Box("planner", lambda action, name, number: None, value="half a sen")
     >>> box.value
     'half a sen'
     >>> box.close()
     """
 
-    _esm = Path(__file__).with_name("box.js").read_text("utf-8")
+    _esm = "\n".join(
+        Path(__file__).with_name(name).read_text("utf-8") for name in ("card.js", "box.js")
+    )
 
     lane = Unicode().tag(sync=True)
     verb = Unicode("Send").tag(sync=True)
@@ -72,7 +74,7 @@ class Box(anywidget.AnyWidget):
     step = Int(0).tag(sync=True)
     heard = Dict().tag(sync=True)
 
-    def __init__(self, lane: str, act: Callable[[str, str], None], **traits: Any) -> None:
+    def __init__(self, lane: str, act: Callable[[str, str, int], None], **traits: Any) -> None:
         self._changing = threading.RLock()
         self._act = act
         self._sent: str | None = None
@@ -132,5 +134,6 @@ class Box(anywidget.AnyWidget):
                 told |= {"said": _TWICE, "bad": True}
             self.show(heard=heard, **told)
         if taken:
-            name = content.get("name")
-            self._act(str(event), name if isinstance(name, str) else "")
+            name, show = content.get("name"), content.get("show")
+            number = show if isinstance(show, int) else 0
+            self._act(str(event), name if isinstance(name, str) else "", number)

@@ -105,8 +105,9 @@ class Decisions:
     messages : tuple of Undecided
         Messages with an unknown outcome, oldest first.
     returned : tuple of Undecided
-        Steers that failed, of the newest responses, requests that were refused, and what went into
-        a response that came to nothing: their text goes back to the person.
+        Steers that failed, of the newest responses, requests that were refused or never left this
+        machine, and what went into a response that came to nothing: their text goes back to the
+        person.
     ask : bool
         Whether the service can be asked, and may settle some of it.
     """
@@ -245,12 +246,15 @@ def _returned(lane: LaneState) -> tuple[Undecided, ...]:
 
 
 def _rejected(lane: LaneState, last: int) -> Iterator[Undecided]:
-    """The newest requests, where the service refused them and nothing came of them."""
+    """The newest requests, where the service refused them or they never left this machine."""
     for request in reversed(lane.requests[-_LATEST:]):
-        if request.state != "failed" or request.response_id is not None or request.ended is None:
+        nothing = request.state in ("failed", "unsent") and request.response_id is None
+        if not nothing or request.ended is None:
             return
         if request.decision is None and not request.answers:  # its form offers those
-            why = _reason(request.error_code, request.error_message)
+            unsent = request.state == "unsent"
+            code = "it never left this machine" if unsent else request.error_code
+            why = _reason(code, request.error_message)
             fresh = request.ended.seq > last
             yield _back(request.key, "request", request.own_input, why, fresh=fresh)
 

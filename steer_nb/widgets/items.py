@@ -42,7 +42,19 @@ def item_html(
         What was drawn before.
     """
     html, hidden = _drawn(response, item, now, cap, reader)
-    return _by_agent(item, html), hidden
+    if not html:
+        return "", hidden
+    key = block_key(response, item.output_index)
+    return f'<div class="snb-item" {key}>{_by_agent(item, html)}</div>', hidden
+
+
+def block_key(response: ResponseState, output_index: int, part: str = "") -> str:
+    """Write the attribute by which a page finds the same block again in the next picture.
+
+    Not an item's id, which may be another one when the item is done: the place of its response in
+    the trace, and its own in the response.
+    """
+    return f'data-snb-key="{response.started.seq}.{output_index}{part}"'
 
 
 def _by_agent(item: ItemState, html: str) -> str:
@@ -204,4 +216,6 @@ def _reasoning(
         said += html
     if not said:
         return f'<p class="snb-soft">{line}</p>', 0
-    return f'<details><summary>{line}</summary><div class="snb-md">{said}</div></details>', 0
+    key = block_key(response, item.output_index, ".said")  # the line above it counts seconds
+    body = f'<div class="snb-md" {key}>{said}</div>'
+    return f"<details><summary>{line}</summary>{body}</details>", 0

@@ -72,10 +72,19 @@ class Picture:
         self._kept: dict[str, Any] | None = None
         self._lock = threading.Lock()
 
-    def show(self, bundle: dict[str, Any], key: object = None) -> None:
+    def show(
+        self, bundle: dict[str, Any], key: object = None, *, beside: Picture | None = None
+    ) -> None:
         """Show `bundle` (content by MIME type) in the running cell; in a script, write its text.
 
-        For `key` see `update`.
+        Parameters
+        ----------
+        bundle : dict
+            Content by MIME type.
+        key : object, optional
+            See `update`.
+        beside : Picture, optional
+            It is shown in the cell of this one, however long ago that ended; on any thread.
         """
         from IPython import get_ipython
         from IPython.display import display
@@ -84,10 +93,14 @@ class Picture:
             sys.stdout.write(f"{bundle['text/plain']}\n")
             return
         self._kernel = find_kernel()
-        if self._kernel is not None:
+        if self._kernel is not None and beside is None:
             self._parent = _running_cell(self._kernel)
         self._last = self._kept = bundle
         self._key = key
+        if beside is not None and beside.live:
+            self._kernel, self._parent = beside._kernel, beside._parent
+            self._send(self._kernel, bundle, self._parent, "display_data")
+            return
         publish: Any = display  # typed in some versions of IPython, untyped in others
         publish(bundle, raw=True, display_id=self.display_id)
 
@@ -135,10 +148,16 @@ class Picture:
             self._kept = self._last
             self._send(self._kernel, self._last, _running_cell(self._kernel))
 
-    def _send(self, kernel: Any, bundle: dict[str, Any], parent: dict[str, Any]) -> None:
+    def _send(
+        self,
+        kernel: Any,
+        bundle: dict[str, Any],
+        parent: dict[str, Any],
+        kind: str = "update_display_data",
+    ) -> None:
         kernel.session.send(
             kernel.iopub_socket,
-            "update_display_data",
+            kind,
             content={
                 "data": bundle,
                 "metadata": {},

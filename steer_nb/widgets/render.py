@@ -103,12 +103,28 @@ class LaneParts:
     tail: Piece
 
 
-def framed_piece(piece: Piece, css: str, *, styled: bool) -> str:
-    """Put one piece of a card into an element of its own; one of them brings the style sheet."""
-    inner = f'<div class="snb-card">{piece.html}</div>'
-    role = f' role="region" aria-label="{esc_strict(piece.label)}"' if styled else ""
-    sheet = STYLE if styled else ""
-    return f'{sheet}<div class="steer-nb snb-part {css} {NO_MATH}"{role}>{inner}</div>'
+def framed_piece(piece: Piece, css: str, *, show: int | None = None) -> str:
+    """Put one piece of a card into an element of its own.
+
+    Parameters
+    ----------
+    piece : Piece
+        What stands in it.
+    css : str
+        Which piece it is: ``snb-top``, ``snb-middle`` or ``snb-end``.
+    show : int, optional
+        The number of this showing of its lane; the first piece tells it to the box below.
+    """
+    head = ""
+    if css == "snb-top":
+        head = f' role="region" aria-label="{esc_strict(piece.label)}"'
+        head += "" if show is None else f' data-snb-show="{show}"'
+    # One of the three brings the style sheet for all: no front end shows or saves one without the
+    # others. The middle is sent anew when something is finished; the head each second, with its
+    # clock, and a page reads all its styles again whenever a sheet is replaced.
+    sheet = STYLE if css == "snb-middle" else ""
+    part = f'<div class="steer-nb snb-part {css} {NO_MATH}" data-snb-key="{css[4:]}"{head}>'
+    return f'{sheet}{part}<div class="snb-card">{piece.html}</div></div>'
 
 
 def chip_html(chip: Chip) -> str:
@@ -140,11 +156,11 @@ def head_html(name: str, chip: Chip, meta: str) -> str:
     )
 
 
-def _scroll(body: str, label: str, css: str = "") -> str:
+def _scroll(body: str, label: str, css: str = "snb-past") -> str:
     """Bound the height of what was said; the newest is in view, keys scroll to the rest."""
     return (
-        f'<div class="snb-scroll {css}" tabindex="0" role="group" aria-label="{esc_strict(label)}">'
-        f'<div class="snb-body">{body}</div></div>'
+        f'<div class="snb-scroll {css}" data-snb-key="{css[4:]}" tabindex="0" role="group" '
+        f'aria-label="{esc_strict(label)}"><div class="snb-body">{body}</div></div>'
     )
 
 

@@ -49,13 +49,25 @@ class SayBox:
         Where to.
     stop : callable, optional
         Stops the picture above it.
+    show : callable, optional
+        Shows a fork below the showing of that number, and returns whether it could.
+    said : str
+        What it says at first.
     """
 
-    def __init__(self, lane: Lane, stop: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        stop: Callable[[], object] | None = None,
+        show: Callable[[Lane, int], bool] | None = None,
+        *,
+        said: str = "",
+    ) -> None:
         self._lane = lane
         self._stop = self.close if stop is None else stop
+        self._show_fork = show
         name = plain(clip(lane.name, 60))
-        self.field = Box(name, self._act, value=lane.draft)
+        self.field = Box(name, self._act, value=lane.draft, said=said)
         self.decide = DecideBox(lane, self._say)
         self.widget = styled([self.decide.widget, self.field], css="snb-say")
         self._pictures: list[Picture] = []
@@ -76,10 +88,10 @@ class SayBox:
         self.field.observe(self._typed, names="value")
         cells.watch()
 
-    def show(self) -> Picture:
-        """Show it in the running cell, and return where it stands."""
+    def show(self, beside: Picture | None = None) -> Picture:
+        """Show it in the running cell, or in that of another picture; return where it stands."""
         picture = Picture()
-        picture.show({**view_bundle(self.widget), **self._without_a_page()})
+        picture.show({**view_bundle(self.widget), **self._without_a_page()}, beside=beside)
         self._pictures.append(picture)
         return picture
 
@@ -195,6 +207,11 @@ class SayBox:
         """Put a failed steer's text into the field; True where it may be possible later."""
         new = [one for one in self._failed.values() if one.whole and one.key not in self._tried]
         held = self._held
+        if held is None and (same := [one for one in new if one.text == self.field.value]):
+            # It could not be sent, and was never taken out of the field.
+            self._held, self._given = same[-1], same[-1].text
+            self._tried.add(same[-1].key)
+            return False
         # What failed earlier makes room, unless a person changed it: it stands beside the field.
         replaced = self.field.value == self._given and (held is None or not held.fresh)
         if not new or (self.field.value and not replaced):
@@ -220,13 +237,13 @@ class SayBox:
                 self._held = None  # taken out of the field: from now on it stands beside it
             self.decide.later(self._decide)
 
-    def _act(self, action: str, name: str) -> None:
+    def _act(self, action: str, name: str, number: int) -> None:
         act: Callable[[], None]
         if action == "say":
             text = self.field.value
             act = partial(self._send, text)
         else:
-            act = partial(self._fork, name) if action == "fork" else self._stop_watching
+            act = partial(self._fork, name, number) if action == "fork" else self._stop_watching
         in_background(partial(self._answered, act), action)
 
     def _answered(self, act: Callable[[], None]) -> None:
@@ -273,12 +290,19 @@ class SayBox:
         except LaneBusy:
             self._failed.pop(held.key, None)  # decided elsewhere in the meantime
 
-    def _fork(self, name: str) -> None:
+    def _fork(self, name: str, number: int) -> None:
         if not name.strip():
             self.field.answer("Give the new lane a name first.", bad=True)
             return
-        new = self._lane.fork(name.strip()).name
-        self.field.answer(f"Lane {new} goes on from here. %steer show {new} shows it.")
+        lane = self._lane.fork(name.strip())
+        new = lane.name
+        # A page that was reloaded no longer knows what comes late for its cells: how else the lane
+        # is shown is said in any case.
+        if self._show_fork is not None and self._show_fork(lane, number):
+            said = f"Lane {new} goes on below. %steer show {new} shows it elsewhere."
+        else:
+            said = f"Lane {new} goes on from here. %steer show {new} shows it."
+        self.field.answer(said)
 
     def _stop_watching(self) -> None:
         self.field.answer("No longer watched.")

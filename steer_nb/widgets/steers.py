@@ -42,9 +42,14 @@ def steer_line(steer: SteerState) -> str:
     note = _note(steer)
     trail = ' <span aria-hidden="true">→</span> '.join(drawn)
     return (
-        f'<div class="snb-steer"><b>You steered:</b> {said}'
+        f'<div class="snb-steer"{_key(steer)}><b>You steered:</b> {said}'
         f'<div class="snb-trail" dir="ltr">{trail}{esc(note)}</div></div>'
     )
+
+
+def _key(steer: SteerState) -> str:
+    """Write by what a page knows it in the next picture; nothing where its sending is unknown."""
+    return "" if steer.sent is None else f' data-snb-key="{steer.sent.seq}"'
 
 
 def steer_plain(steer: SteerState) -> str:

@@ -27,7 +27,7 @@ contain:content}}
 .steer-nb .snb-scroll.snb-live{{max-height:24em}}
 .steer-nb .snb-scroll>.snb-body{{flex:none;min-width:0}}
 .steer-nb .snb-scroll+.snb-scroll>.snb-body,.steer-nb.snb-end .snb-live>.snb-body{{padding-top:0}}
-.steer-nb .snb-scroll:focus-visible{{outline:2px solid var(--snb-steer);outline-offset:-2px}}
+.steer-nb.snb-top:focus-visible,.steer-nb .snb-scroll:focus-visible{{outline:2px solid var(--snb-steer);outline-offset:-2px}}
 .steer-nb .snb-head{{display:flex;flex-wrap:wrap;gap:2px 12px;align-items:baseline;padding:8px 12px;
 background:var(--snb-bg2);border-bottom:1px solid var(--snb-line)}}
 .steer-nb .snb-name{{font-weight:600;overflow-wrap:anywhere;min-width:0}}
@@ -63,7 +63,8 @@ white-space:normal}}
 .steer-nb .snb-trail .snb-done{{color:var(--snb-ink)}}
 .steer-nb .snb-trail .snb-now{{color:var(--snb-steer);font-weight:600}}
 .steer-nb .snb-trail .snb-bad{{color:var(--snb-fail);font-weight:600}}
-.steer-nb .snb-calltop{{margin:0}}.steer-nb .snb-body>*+.snb-calltop{{margin-top:8px}}
+.steer-nb .snb-calltop{{margin:0}}
+.steer-nb .snb-body>*+.snb-item>.snb-calltop:first-child{{margin-top:8px}}
 .steer-nb .snb-calltop b{{font-weight:600}}
 .steer-nb .snb-calltop span{{color:var(--snb-soft);font-size:12px;margin-left:8px}}
 .steer-nb .snb-call{{font:12.5px/1.5 var(--snb-mono);background:var(--snb-bg2);color:var(--snb-ink);

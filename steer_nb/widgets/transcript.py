@@ -201,7 +201,8 @@ def _ask(request: RequestState, trail: str = "") -> str:
     if text:
         said = f"<bdi>{esc(clip(text, _ASK_CAP))}</bdi>"
     label = "You:" if text else "You sent"
-    return f'<div class="snb-ask"><b>{label}</b> {said}{trail}</div>'
+    key = f'data-snb-key="{request.sent.seq}"'
+    return f'<div class="snb-ask" {key}><b>{label}</b> {said}{trail}</div>'
 
 
 def response_blocks(

@@ -6,10 +6,12 @@ session is open; the newest picture of each stays in a saved notebook.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from steer_nb.ledger import rules
 from steer_nb.ledger.state import LaneState
@@ -68,16 +70,14 @@ class Drawing:
         inner = "".join(piece.html for piece in self.pieces)
         return render.frame(f'<div class="snb-card">{inner}</div>', self.pieces[0].label)
 
-    def bundles(self) -> list[tuple[dict[str, Any], object]]:
+    def bundles(self, show: int | None = None) -> list[tuple[dict[str, Any], object]]:
         """Content by MIME type of each piece, with what decides whether it is sent again."""
         if self.html:
             return [({"text/html": self.html, "text/plain": self.text}, None)]
         return [
             (
                 {
-                    "text/html": render.framed_piece(piece, css, styled=css == "snb-top")
-                    if piece.html or css == "snb-end"
-                    else "",
+                    "text/html": render.framed_piece(piece, css, show=show),
                     "text/plain": piece.text,
                 },
                 piece.key,
@@ -86,8 +86,24 @@ class Drawing:
         ]
 
 
-Showing = tuple[Picture, ...]
-"""The pictures of one showing, which make up one card."""
+@dataclass(slots=True, eq=False)
+class Showing:
+    """The pictures of one showing, which make up one card, and the box below it."""
+
+    number: int
+    """Counted for each subject; the page tells by it in which showing a person did something."""
+    pictures: tuple[Picture, ...]
+    below: Picture | None = None
+
+    def send(self, bundles: list[tuple[dict[str, Any], object]]) -> int:
+        """Send each picture its part, and count those that were new; the left over are emptied."""
+        rest = [(NOTHING, None)] * (len(self.pictures) - len(bundles))
+        parts = zip(self.pictures, [*bundles, *rest], strict=True)
+        return sum(picture.update(bundle, key) for picture, (bundle, key) in parts)
+
+    def paint(self, drawing: Drawing) -> int:
+        """Send it the present state, and count the pictures that are new."""
+        return self.send(drawing.bundles(self.number))
 
 
 class _Stage:
@@ -99,9 +115,8 @@ class _Stage:
         self.session = session
         self.showings: tuple[Showing, ...] = ()
         self.box: SayBox | None = None
-        self.below: dict[Showing, Picture] = {}
-        """Where the box stands below a card."""
-        self._key = (session, subject)
+        self._numbers = itertools.count(1)
+        self.key = (session, subject)
         self._name = name
         self._draw = draw
         self._pacer = Pacer(self._paint)
@@ -113,29 +128,30 @@ class _Stage:
         now = self.session.now()
         return self.session.read(lambda ledger: self._draw(ledger, now, left=left))
 
-    def show(self) -> Drawing:
-        """Show it in the running cell too."""
+    def show(self, beside: Picture | None = None) -> Drawing:
+        """Show it in the running cell too, or in the cell of another picture."""
         drawing = self.drawing()
         if find_kernel() is None:  # nothing will change it: it is one picture
             Picture().show({"text/html": drawing.whole(), "text/plain": drawing.text})
             return drawing
-        showing = tuple(Picture() for _ in drawing.bundles())
-        for picture, (bundle, key) in zip(showing, drawing.bundles(), strict=True):
-            picture.show(bundle, key)
+        number = next(self._numbers)
+        bundles = drawing.bundles(number)
+        showing = Showing(number, tuple(Picture() for _ in bundles))
+        for picture, (bundle, key) in zip(showing.pictures, bundles, strict=True):
+            picture.show(bundle, key, beside=beside)
         if drawing.ended:
             return drawing
         with self._lock:
             kept = (*self.showings, showing)
             self.showings = kept[-MOST_PICTURES:]
-            self._pacer.messages = sum(map(len, self.showings))
+            self._pacer.messages = sum(len(one.pictures) for one in self.showings)
             if self._unsubscribe is None:
                 self._unsubscribe = self.session.subscribe(self._pacer.wake)
-                _stages[self._key] = self
+                _stages[self.key] = self
         for old in kept[:-MOST_PICTURES]:
-            _send(old, [(_moved_on(self._name), None)])
-            below = self.below.pop(old, None)
-            if below is not None:
-                below.update(NOTHING)
+            old.send([(_moved_on(self._name), None)])
+            if old.below is not None:
+                old.below.update(NOTHING)
         # What happened between the first picture and the subscription is drawn by this.
         self.session.read(lambda _: self._pacer.wake())
         return drawing
@@ -146,11 +162,13 @@ class _Stage:
         Where `left` is given, a person wants that, and they say since when.
         """
         if left and self.showings:
-            bundles = self.drawing(left).bundles()
+            session, subject = self.key
+            _left.setdefault(session, {})[subject] = left
+            drawing = self.drawing(left)
             for showing in self.showings:
-                _send(showing, bundles)
+                showing.paint(drawing)
         with self._lock:
-            _stages.pop(self._key, None)
+            _stages.pop(self.key, None)
             unsubscribe, self._unsubscribe = self._unsubscribe, None
             self.showings = ()
             self._pacer.stop()
@@ -171,8 +189,7 @@ class _Stage:
             drawing = self.drawing()
         except Exception as error:  # noqa: BLE001 - shown where a person looks, not in a log
             drawing = _broken(self._name, error)
-        bundles = drawing.bundles()
-        self._pacer.sent(sum(_send(showing, bundles) for showing in self.showings))
+        self._pacer.sent(sum(showing.paint(drawing) for showing in self.showings))
         if self.box is not None:
             self.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
         if drawing.ended:
@@ -183,12 +200,8 @@ class _Stage:
 
 _stages: dict[tuple[Session, object], _Stage] = {}
 
-
-def _send(showing: Showing, bundles: list[tuple[dict[str, Any], object]]) -> int:
-    """Send each picture its part, and count those that were new; what is left over is emptied."""
-    rest = [(NOTHING, None)] * (len(showing) - len(bundles))
-    parts = zip(showing, [*bundles, *rest], strict=True)
-    return sum(picture.update(bundle, key) for picture, (bundle, key) in parts)
+# Since when nobody watches a subject, by a person's word.
+_left: WeakKeyDictionary[Session, dict[object, str]] = WeakKeyDictionary()
 
 
 def keep_pictures() -> None:
@@ -216,7 +229,12 @@ class _View:
     def __init__(
         self, session: Session, subject: object, name: str, draw: Callable[..., Drawing]
     ) -> None:
-        self._stage = _stages.get((session, subject)) or _Stage(session, subject, name, draw)
+        self._own = _Stage(session, subject, name, draw)
+
+    @property
+    def _stage(self) -> _Stage:
+        """The one on which its subject is shown now; its own, where it is not shown anywhere."""
+        return _stages.get(self._own.key, self._own)
 
     @property
     def html(self) -> str:
@@ -224,7 +242,10 @@ class _View:
         return self._stage.drawing().whole()
 
     def show(self) -> None:
-        """Show it in the running cell; in a kernel it goes on changing after the cell ended."""
+        """Show it in the running cell; in a kernel it goes on changing after the cell ended.
+
+        After `stop` it is watched again, in this cell: what stands elsewhere stays as it is.
+        """
         self._stage.show()
 
     def stop(self) -> None:
@@ -285,17 +306,35 @@ class LaneView(_View):
         self.interactive = interactive
 
     def show(self) -> None:
-        """Show it in the running cell; in a kernel it goes on changing after the cell ended."""
+        """Show it in the running cell; in a kernel it goes on changing after the cell ended.
+
+        After `stop` it is watched again, in this cell, and the box says so: what stands elsewhere
+        stays as it is.
+        """
+        self._show()
+
+    def _show(self, beside: Picture | None = None) -> None:
         stage = self._stage
-        drawing = stage.show()
+        drawing = stage.show(beside)
+        left = _left.get(self.lane.session, {}).pop(stage.key[1], "")
         if not self.interactive or not stage.showings:
             return
         if stage.box is None:
             from steer_nb.widgets.saybox import SayBox
 
-            stage.box = SayBox(self.lane, self.stop)
+            said = f"Watched again; it was not since {left}." if left else ""
+            stage.box = SayBox(self.lane, self.stop, self._show_fork, said=said)
         stage.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
-        stage.below[stage.showings[-1]] = stage.box.show()
+        stage.showings[-1].below = stage.box.show(beside)
+
+    def _show_fork(self, fork: Lane, number: int) -> bool:
+        """Show another lane below that showing of this one; whether there is such a place."""
+        stage = self._stage
+        found = [showing for showing in stage.showings if showing.number == number]
+        for showing in (*found, *stage.showings[-1:])[:1]:
+            LaneView(fork.session, fork)._show(showing.pictures[0])
+            return True
+        return False
 
     def __repr__(self) -> str:
         return f"<LaneView of {self.lane.name}>"

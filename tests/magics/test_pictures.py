@@ -58,3 +58,11 @@ def test_without_the_extension_lines_are_as_they_were(shell: Any, session: Any) 
     shell.run_line_magic("load_ext", "steer_nb")
     shell.run_line_magic("reload_ext", "steer_nb")
     assert len(shell.ast_transformers) == count
+
+
+def test_the_cell_that_loads_the_extension_shows_each_view_too(shell: Any, session: Any) -> None:
+    shell.run_line_magic("unload_ext", "steer_nb")
+    source = "%load_ext steer_nb\n%steer open a\n%steer open b;\n%steer open c\n%steer open d"
+    assert [text.split()[0] for text in shown(shell, source)] == ["a", "c", "d"]
+    texts = shown(shell, "%steer open a\n%reload_ext steer_nb\n%steer open b\nawaited = 1")
+    assert [text.split()[0] for text in texts] == ["a", "b"]

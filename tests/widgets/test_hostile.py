@@ -37,7 +37,7 @@ ALLOWED = {
 EMPTY = {"hr"}
 ATTRIBUTES = {
     "class", "dir", "role", "title", "aria-label", "aria-hidden", "style", "tabindex", "scope",
-    "aria-level", "href", "rel", "start", "target",
+    "aria-level", "href", "rel", "start", "target", "data-snb-key", "data-snb-show",
 }  # fmt: skip
 
 
@@ -66,6 +66,8 @@ class Checker(HTMLParser):
                 assert "noopener" in (value or "")
             if name == "start":
                 assert re.fullmatch(r"\d{1,9}", value or ""), value
+            if name.startswith("data-"):
+                assert re.fullmatch(r"[a-z0-9.]+", value or ""), value
             if name == "class":
                 assert re.fullmatch(r"[a-z_0-9 -]+", value or ""), value
 

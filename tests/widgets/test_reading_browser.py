@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
 from urllib.parse import urlsplit
 
 import pytest
@@ -244,3 +245,147 @@ def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
             )
             tops, ends = [top for top, _ in boxes], [end for _, end in boxes]
             assert tops[1:] == pytest.approx(ends[:-1], abs=1)
+
+
+WIDE = "x" * 300
+STORY = "\n\n".join(
+    [
+        "The plan for Lisbon, with *all* that is asked for.",
+        f"```python\nline = '{WIDE}'\n```",
+        f"|{'<b>Alfama</b>|' * 40}\n|{'---|' * 40}\n|{'18 °C|' * 40}",
+        *(f"Line {number} says where to go and when. اجعلها أقصر 🙂" for number in range(75)),
+    ]
+)
+
+
+@scenario("reader", "Thinks for long, writes for long, and ends with a short word.")
+def reader(turn: Turn) -> Iterator[Step]:
+    yield Think("Where they go, and how. " * 45)
+    yield Say(STORY)
+    yield Say("That is all. " * 150)
+
+
+HOLDING = [
+    (
+        "import steer_nb\n%load_ext steer_nb\n"
+        "session = steer_nb.connect('URL', journal=False, quiet=True)\n"
+        "lane = session.lane('planner')\n"
+        "lane"
+    ),
+    "lane",
+    "lane.create('Plan.')",
+    "%steer show planner",
+]
+
+class Reading:
+    """One of several cards of a lane in a page."""
+
+    def __init__(self, page: Any, cell: int) -> None:
+        self.page = page
+        self.cell = page.locator(".jp-Notebook .jp-Cell").nth(cell)
+        self.done = self.cell.locator(".snb-middle")
+        self.live = self.cell.locator(".snb-live")
+
+    def later(self) -> None:
+        """Wait until what is being written was painted three times more."""
+        ends = self.cell.locator(".snb-end")
+        for _ in range(3):
+            ends.evaluate(
+                "async part => { while (part.isConnected)"
+                " await new Promise(done => setTimeout(done, 10)); }"
+            )
+
+    def finished(self, what: str) -> None:
+        self.done.get_by_text(what).first.wait_for(timeout=60_000)
+        self.live.get_by_text(what).first.wait_for(state="detached")
+
+    @property
+    def top_line(self) -> tuple[str, float]:
+        """Which line stands at the upper edge of what one scrolls, and where."""
+        box = self.live if self.live.count() and self.live.evaluate(MOVED) else self.done
+        words, place = box.evaluate(TOP)
+        return words, place
+
+
+MOVED = "box => box.scrollTop < -1"
+TOP = """part => {
+  const box = part.matches(".snb-scroll") ? part : part.querySelector(".snb-scroll");
+  const edge = box.getBoundingClientRect().top;
+  const lines = [...box.querySelectorAll("p")];
+  const line = lines.find(p => p.getBoundingClientRect().bottom > edge + 1);
+  return [line.innerText, line.getBoundingClientRect().top - edge];
+}"""
+FOCUS = """() => [document.activeElement.localName,
+  document.activeElement.closest('.snb-part')?.className ?? '',
+  document.activeElement.matches(':focus-visible')]"""
+
+
+def test_what_a_reader_does_in_what_is_being_written_stays(tmp_path: Path) -> None:
+    with Simulator(reader, speed=1) as simulator, serve(tmp_path) as address:
+        cells = [cell.replace("URL", simulator.base_url) for cell in HOLDING]
+        with notebook_page(address, tmp_path, cells) as page:
+            errors: list[str] = []
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+            run_cell(page, 0)
+            run_cell(page, 1)
+            page.locator(".snb-say textarea").nth(1).wait_for(timeout=30_000)
+            one, other = Reading(page, 0), Reading(page, 1)
+            run_cell(page, 2)
+            # A fold, by keyboard, in a thought that goes on.
+            one.live.locator("summary").wait_for(timeout=30_000)
+            one.live.locator("summary").focus()
+            page.keyboard.press("Enter")
+            one.later()
+            assert one.live.locator("details").evaluate("fold => fold.open")
+            assert page.evaluate(FOCUS)[0] == "summary"
+            one.finished("Thought for")
+            assert page.evaluate(FOCUS) == ["summary", ANY, True]
+            assert one.done.locator("details").evaluate("fold => fold.open")
+            assert not other.done.locator("details").evaluate("fold => fold.open"), "another card"
+            page.keyboard.press("Enter")
+            # Words, by mouse, while they are followed by others.
+            one.live.get_by_text("Line 3 says").wait_for(timeout=30_000)
+            assert one.live.evaluate("box => box.scrollTop") == 0
+            one.live.locator("pre").evaluate("pre => pre.scrollLeft = 120")
+            one.live.locator("table").evaluate("table => table.scrollLeft = 60")
+            _drag(page, one.live.get_by_text("Line 3 says"))
+            words = page.evaluate("getSelection().toString()")
+            one.later()
+            assert words in "Line 3 says where to go and when."
+            assert len(words) > 10
+            assert page.evaluate("getSelection().toString()") == words
+            assert one.live.locator("pre").evaluate("pre => pre.scrollLeft") == 120
+            assert one.live.locator("table").evaluate("table => table.scrollLeft") == 60
+            # Who is at the end follows; who reads further up stays there.
+            one.live.get_by_text("Line 30 says").wait_for(timeout=30_000)
+            assert one.live.evaluate("box => box.scrollTop") == 0, "it follows"
+            one.live.evaluate("box => box.scrollBy(0, -300)")
+            page.wait_for_timeout(100)
+            line = one.top_line
+            one.later()
+            assert one.top_line == line
+            assert other.live.evaluate("box => box.scrollTop") == 0
+            # And all of it when it is finished.
+            one.finished("Line 74 says")
+            assert one.top_line[0] == line[0]
+            assert one.top_line[1] == pytest.approx(line[1], abs=1)
+            assert page.evaluate("getSelection().toString()") == words
+            assert one.done.locator("pre").evaluate("pre => pre.scrollLeft") == 120
+            assert one.done.locator("table").evaluate("table => table.scrollLeft") == 60
+            assert other.done.locator("pre").evaluate("pre => pre.scrollLeft") == 0
+            assert not one.done.locator("details").evaluate("fold => fold.open"), "it was closed"
+            assert other.done.locator(".snb-scroll").evaluate("box => box.scrollTop") == 0
+            assert errors == []
+
+
+def _drag(page: Any, line: Any) -> None:
+    """Select words as a person does: slowly, while the line is painted anew and moves up."""
+    box = line.bounding_box()
+    page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    for step in range(1, 6):
+        page.wait_for_timeout(60)
+        box = line.bounding_box()
+        page.mouse.move(box["x"] + 3 + 30 * step, box["y"] + box["height"] / 2)
+    page.mouse.up()

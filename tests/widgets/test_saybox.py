@@ -44,7 +44,7 @@ def lane(session: Session) -> Lane:
 
 def acted() -> tuple[Box, list[tuple[str, str, str]]]:
     done: list[tuple[str, str, str]] = []
-    box = Box("planner", lambda action, name: done.append((action, name, box.value)))
+    box = Box("planner", lambda action, name, number: done.append((action, name, box.value)))
     return box, done
 
 

@@ -15,6 +15,7 @@ from steer_nb.simulator import Simulator
 from steer_nb.widgets import BoardView, LaneView, html_for
 from steer_nb.widgets.painter import PER_SECOND, Pacer, Picture, _Slots
 from steer_nb.widgets.ticker import Ticker
+from steer_nb.widgets.view import Showing
 from tests.widgets.forming import until
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def test_a_view_that_cannot_be_drawn_says_so(
 
     seen: list[str] = []
     stage = view._stage
-    stage.showings = ((Kept(), Kept(), Kept()),)
+    stage.showings = (Showing(1, (Kept(), Kept(), Kept())),)
 
     def broken(*_: object, **__: object) -> None:
         raise ValueError("<odd>")

@@ -1,0 +1,308 @@
+// What a reader did in a lane's card, kept while the card is painted anew.
+//
+// A front end replaces the whole content of an output with each picture: what was unfolded, scrolled,
+// selected or focused in it is gone. Here it is put back, before the page is drawn again.
+//
+// A place is known by the nearest `data-snb-key` around it, by the kind of element and its number
+// among those; the three pictures of a card are one room, so that an item which is finished, and
+// moves from one picture to another, takes along what was done in it. Text is compared, never run:
+// nothing of it becomes markup or a selector. Where front ends make a new element for each picture,
+// nothing is put back, and nothing is broken.
+
+const KEYED = "[data-snb-key]";
+const SCROLLS = ".snb-scroll";
+const CONTEXT = 200; // so many characters before a place tell it from others
+const LEAST = 40; // and fewer than these do not
+const PATIENCE_MS = 1000; // a moving item is in neither picture for a moment
+
+function hold(el) {
+  let parts = null;
+  let observer = null;
+  const folds = new Map(); // place -> whether it is open, of those that ever were
+  const scrolls = new Map(); // place -> how it is scrolled, of those that are
+  let focus = null;
+  let picked = null; // what is selected
+
+  // -- places ----------------------------------------------------------------------------------
+
+  function keyed(key) {
+    for (const part of parts) {
+      for (const one of part.querySelectorAll(KEYED)) if (one.dataset.snbKey === key) return one;
+    }
+    return null;
+  }
+
+  function place(node) {
+    const around = node.closest(KEYED);
+    if (around === null) return null;
+    const kind = node === around ? "" : node.localName;
+    const number = kind ? [...around.querySelectorAll(kind)].indexOf(node) : 0;
+    return { key: around.dataset.snbKey, kind, number };
+  }
+  const words = (node) => node.textContent.slice(0, CONTEXT);
+  const name = ({ key, kind, number }) => `${key} ${kind} ${number}`;
+
+  // The element in that place now. Where the older part of a text was left out meanwhile, or came
+  // back, numbers are others: then the one that begins with the same words, if there is but one.
+  function find({ key, kind, number }, text = null) {
+    const around = keyed(key);
+    if (around === null || !kind) return around;
+    const same = [...around.querySelectorAll(kind)];
+    if (text === null) return same[number] ?? null;
+    const begins = (one) => one.textContent.startsWith(text) || text.startsWith(one.textContent);
+    if (same[number] && begins(same[number])) return same[number];
+    const alike = text.length < LEAST ? [] : same.filter((one) => one.textContent.startsWith(text));
+    return alike.length === 1 ? alike[0] : null;
+  }
+
+  // -- folds -----------------------------------------------------------------------------------
+
+  function folded(tree) {
+    for (const fold of tree.querySelectorAll("details")) {
+      const where = place(fold);
+      if (where && (fold.open || folds.has(name(where)))) folds.set(name(where), fold.open);
+    }
+  }
+
+  function unfold(tree) {
+    if (folds.size === 0) return;
+    for (const fold of tree.querySelectorAll("details")) {
+      const open = folds.get(name(place(fold)));
+      if (open !== undefined && fold.open !== open) fold.open = open;
+    }
+  }
+
+  // -- scrolling -------------------------------------------------------------------------------
+
+  // Who reads in the middle keeps the line at the top, however much is written or left out.
+  function anchor(box) {
+    const edge = box.getBoundingClientRect().top;
+    const below = (one) => one.getBoundingClientRect().bottom > edge + 1;
+    const item = [...box.querySelectorAll(KEYED)].find(below);
+    if (!item) return null;
+    let line = item;
+    for (let next = item; next; next = [...line.children].find(below)) {
+      if (getComputedStyle(next).display.startsWith("inline")) break;
+      line = next;
+    }
+    const top = (one) => one.getBoundingClientRect().top - edge;
+    const where = place(line);
+    return { item: item.dataset.snbKey, lead: top(item), where, text: words(line), lies: top(line) };
+  }
+
+  function hang(box, { item, lead, where, text, lies }) {
+    const found = find(where, text);
+    const one = found && box.contains(found) ? found : keyed(item);
+    if (one === null || !box.contains(one)) return;
+    const now = one.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    box.scrollTop += now - (one === found ? lies : lead);
+  }
+
+  function scrolled({ target: box }) {
+    if (!(box instanceof Element)) return;
+    const where = place(box);
+    if (where === null) return;
+    const known = scrolls.get(name(where));
+    const { scrollTop: top, scrollLeft: left } = box;
+    if (known?.box === box && known.top === top && known.left === left) return; // it was put back
+    if (Math.abs(top) < 1 && Math.abs(left) < 1) return void scrolls.delete(name(where));
+    const rest = box.scrollHeight - box.clientHeight - top;
+    const held = box.matches(SCROLLS) ? anchor(box) : null;
+    const text = held ? null : words(box);
+    scrolls.set(name(where), { box, where, text, top, left, end: top > 1 && rest < 2, held });
+  }
+
+  function scroll() {
+    const live = scrolls.get("live  0");
+    if (live?.held && !scrolls.has("past  0")) {
+      const item = keyed(live.held.item);
+      if (item !== null && keyed("past")?.contains(item)) {
+        // What was read while it was written is finished: it is read on where it stands now.
+        scrolls.delete("live  0");
+        scrolls.set("past  0", { ...live, where: { ...live.where, key: "past" } });
+      }
+    }
+    for (const known of scrolls.values()) {
+      const box = find(known.where, known.text);
+      if (box === null || box === known.box) continue;
+      known.box = box;
+      box.scrollLeft = known.left;
+      if (known.held) hang(box, known.held);
+      else box.scrollTop = known.end ? box.scrollHeight : known.top;
+      [known.top, known.left] = [box.scrollTop, box.scrollLeft];
+    }
+  }
+
+  // -- focus -----------------------------------------------------------------------------------
+
+  function focused({ target: node }) {
+    focus = { node, where: place(node), seen: node.matches(":focus-visible"), since: null };
+  }
+
+  function blurred({ target: node }) {
+    // Some browsers tell of it, too, when the element is taken away: that is no person's doing.
+    queueMicrotask(() => {
+      const left = node.isConnected && document.activeElement !== node;
+      if (left && focus?.node === node) focus = null;
+    });
+  }
+
+  function refocus() {
+    if (focus === null || focus.node.isConnected) return;
+    const nowhere = document.activeElement === null || document.activeElement === document.body;
+    focus.since ??= performance.now();
+    if (!nowhere || focus.where === null || performance.now() - focus.since > PATIENCE_MS) {
+      focus = null;
+      return;
+    }
+    const { key } = focus.where;
+    const found = find(focus.where) ?? (key === "live" ? keyed("past") : null);
+    found?.focus({ preventScroll: true, focusVisible: focus.seen });
+  }
+
+  // -- selection -------------------------------------------------------------------------------
+
+  function point(node, offset) {
+    const within = node instanceof Element ? node : node?.parentElement;
+    const around = within?.closest(KEYED);
+    if (!around || !parts.some((part) => part.contains(around))) return null;
+    const range = document.createRange();
+    range.setStart(around, 0);
+    range.setEnd(node, offset);
+    const at = range.toString().length;
+    return { node, key: around.dataset.snbKey, at, text: around.textContent };
+  }
+
+  function selected() {
+    const chosen = getSelection();
+    // It fell out of the page, and is waited for.
+    if (picked !== null && picked.since !== null && !(chosen.anchorNode instanceof Text)) return;
+    if (chosen.rangeCount === 0) return void (picked = null);
+    const anchor = point(chosen.anchorNode, chosen.anchorOffset);
+    const focus = point(chosen.focusNode, chosen.focusOffset);
+    if (anchor === null && focus === null) return void (picked = null);
+    const range = chosen.getRangeAt(0);
+    const ahead = range.startContainer === chosen.anchorNode &&
+      range.startOffset === chosen.anchorOffset;
+    picked = { anchor, focus, ahead, since: null };
+  }
+
+  // Where a place in a text is now: nowhere, if what stands before it is no longer the same.
+  function moved({ text, at }, now) {
+    const before = text.slice(0, at);
+    if (now.startsWith(before)) return at;
+    const tail = before.slice(-CONTEXT); // its beginning was left out, or is shown again
+    if (tail.length < LEAST) return -1;
+    const found = now.indexOf(tail);
+    return found < 0 || now.indexOf(tail, found + 1) >= 0 ? -1 : found + tail.length;
+  }
+
+  function spot(around, at, first) {
+    const texts = document.createTreeWalker(around, NodeFilter.SHOW_TEXT);
+    let last = null;
+    for (let left = at; texts.nextNode(); left -= last.length) {
+      last = texts.currentNode;
+      if (left < last.length || (left === last.length && !first)) return [last, left];
+    }
+    return last === null ? [around, 0] : [last, last.length];
+  }
+
+  // The ends of the selection now: as they are where they still stand, found again where they fell
+  // out of the page; false where a person has chosen something else.
+  function ends(chosen) {
+    const found = [];
+    for (const end of ["anchor", "focus"]) {
+      const was = picked[end];
+      const [node, offset] = [chosen[`${end}Node`], chosen[`${end}Offset`]];
+      if (was === null || was.node.isConnected) {
+        if (was !== null && node !== was.node) return false;
+        found.push([node, offset]);
+        continue;
+      }
+      if (node instanceof Text) return false;
+      const around = keyed(was.key);
+      if (around === null) return null;
+      const at = moved(was, around.textContent);
+      if (at < 0) return false;
+      found.push(spot(around, at, (end === "anchor") === picked.ahead));
+    }
+    return found;
+  }
+
+  function reselect() {
+    if (picked === null) return;
+    const lost = [picked.anchor, picked.focus].some((end) => end !== null && !end.node.isConnected);
+    if (!lost) return;
+    const chosen = getSelection();
+    const found = ends(chosen);
+    picked.since ??= performance.now();
+    if (!found) {
+      if (found === false || performance.now() - picked.since > PATIENCE_MS) picked = null;
+      return;
+    }
+    const [[anchor, from], [focus, to]] = found;
+    picked = null;
+    chosen.setBaseAndExtent(anchor, from, focus, to);
+    selected();
+  }
+
+  // -- painting --------------------------------------------------------------------------------
+
+  function painted(records) {
+    const trees = (nodes) => [...nodes].filter((node) => node instanceof Element);
+    for (const { removedNodes } of records) trees(removedNodes).forEach(folded);
+    for (const { addedNodes } of records) trees(addedNodes).forEach(unfold);
+    scroll();
+    refocus();
+    reselect();
+  }
+
+  function listen(on) {
+    const word = on ? "addEventListener" : "removeEventListener";
+    for (const part of parts) {
+      part[word]("scroll", scrolled, { capture: true, passive: true });
+      part[word]("focusin", focused);
+      part[word]("focusout", blurred);
+    }
+    document[word]("selectionchange", selected);
+  }
+
+  // The card is the nearest above: three pictures, each in an output of its own.
+  function begin() {
+    if (parts !== null || !el.isConnected) return;
+    const above = (one) => el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_PRECEDING;
+    const area = el.closest(".jp-OutputArea") ?? document;
+    const all = [...area.querySelectorAll(".snb-part")].filter(above);
+    const top = all.map((one) => one.classList.contains("snb-top")).lastIndexOf(true);
+    if (top < 0) return;
+    parts = all.slice(top).map((one) => one.parentElement);
+    observer = new MutationObserver(painted);
+    for (const part of parts) observer.observe(part, { childList: true });
+    listen(true);
+  }
+
+  // The box is made before it is put into the page.
+  const arrival = new ResizeObserver(begin);
+  arrival.observe(el);
+
+  const head = () => parts?.[0].querySelector(".snb-top") ?? null;
+
+  return {
+    // By what the kernel knows this showing of the lane.
+    number: () => Number(head()?.dataset.snbShow ?? 0),
+    // Focus the head, which names the card and its state to those who hear it read.
+    focus() {
+      const home = head() ?? parts?.[0].closest(".jp-Notebook");
+      if (!home) return;
+      if (!home.hasAttribute("tabindex")) home.tabIndex = -1;
+      home.focus({ preventScroll: true });
+    },
+    release() {
+      arrival.disconnect();
+      if (parts === null) return;
+      painted(observer.takeRecords());
+      observer.disconnect();
+      listen(false);
+    },
+  };
+}
