@@ -112,14 +112,28 @@ function hold(el) {
     scrolls.set(name(where), { box, where, text, top, left, end: top > 1 && rest < 2, held });
   }
 
+  // A browser scrolls by keys bit by bit, and stops where the box is replaced meanwhile.
+  function leafed(event) {
+    const { key, target: box } = event;
+    const page = Math.max(box.clientHeight - 40, 40);
+    const far = { PageUp: -page, PageDown: page, Home: -box.scrollHeight, End: box.scrollHeight };
+    const plain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
+    if (!plain || !(key in far) || !box.matches(SCROLLS)) return;
+    event.preventDefault();
+    box.scrollBy({ top: far[key], behavior: "instant" });
+    scrolled(event);
+  }
+
   function scroll() {
     const live = scrolls.get("live  0");
     if (live?.held && !scrolls.has("past  0")) {
       const item = keyed(live.held.item);
       if (item !== null && keyed("past")?.contains(item)) {
         // What was read while it was written is finished: it is read on where it stands now.
+        const where = { ...live.where, key: "past" };
         scrolls.delete("live  0");
-        scrolls.set("past  0", { ...live, where: { ...live.where, key: "past" } });
+        scrolls.set("past  0", { ...live, where });
+        if (focus?.node === live.box) focus.where = where;
       }
     }
     for (const known of scrolls.values()) {
@@ -261,6 +275,7 @@ function hold(el) {
     const word = on ? "addEventListener" : "removeEventListener";
     for (const part of parts) {
       part[word]("scroll", scrolled, { capture: true, passive: true });
+      part[word]("keydown", leafed);
       part[word]("focusin", focused);
       part[word]("focusout", blurred);
     }

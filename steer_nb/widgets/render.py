@@ -284,13 +284,21 @@ def board(ledger: Ledger, now: float, *, left: str = "") -> str:
         if hint := lane_hint(ledger, lane):
             what = f"{what} " if what else ""
             what += f'<span class="snb-hint"><code>{esc_strict(hint)}</code></span>'
+        small = (
+            (TITLES[3], "", esc(steer_counts(lane))),
+            (TITLES[4], " snb-num", NONE if tokens is None else grouped(tokens)),
+            (TITLES[5], " snb-num", NONE if lasts is None else age(lasts)),
+        )
         cells = (
             f'<th scope="row" dir="auto" title="{name}"><span class="snb-two">{short}</span></th>',
             f"<td>{chip_html(state)}</td>",
             f'<td dir="auto">{what}</td>',
-            f"<td>{esc(steer_counts(lane))}</td>",
-            f'<td class="snb-num">{NONE if tokens is None else grouped(tokens)}</td>',
-            f'<td class="snb-num">{NONE if lasts is None else age(lasts)}</td>',
+            # Where there is little room each stands below its lane, and says itself what it is.
+            *(
+                f'<td class="{"snb-none" if said == NONE else "snb-some"}{css}" '
+                f'data-snb-title="{title}">{said}</td>'
+                for title, css, said in small
+            ),
         )
         rows.append(f"<tr>{''.join(cells)}</tr>")
     if not rows:

@@ -9,7 +9,7 @@ __all__ = ["CARDS", "SPIN_S"]
 SPIN_S: Final = 1.2
 """One round of the progress sign, in seconds."""
 
-CARDS: Final = f"""
+_CARDS: Final = f"""
 .steer-nb .snb-card{{border:1px solid var(--snb-line);border-radius:8px;overflow:hidden;
 background:var(--snb-bg)}}
 .steer-nb:not(.snb-part):not(.snb-widget)>.snb-card{{margin:4px 0}}
@@ -80,7 +80,8 @@ margin:8px 0;white-space:pre-wrap}}
 .steer-nb .snb-refusal b,.steer-nb .snb-error b{{color:var(--snb-fail);font-weight:600}}
 .steer-nb .snb-need{{padding:8px 12px;border-top:1px solid var(--snb-line)}}
 .steer-nb .snb-need code,.steer-nb .snb-hint code{{font:12.5px var(--snb-mono);
-background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;white-space:nowrap}}
+background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;display:inline-block;
+max-width:100%}}
 .steer-nb .snb-need+.snb-need{{border-top-style:dashed}}
 .steer-nb .snb-decide p{{margin:0 0 4px;overflow-wrap:anywhere}}
 .steer-nb .snb-decide p:last-child{{margin-bottom:0}}
@@ -93,7 +94,7 @@ background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;white-
 font-size:12px}}
 .steer-nb .snb-stub{{padding:10px 12px;border-bottom:1px solid var(--snb-line)}}
 .steer-nb .snb-stub:last-child{{border-bottom:0}}
-.steer-nb .snb-card:has(>.snb-board){{overflow-x:auto}}
+.steer-nb .snb-card:has(>.snb-board){{container-type:inline-size;overflow-x:auto}}
 .steer-nb.steer-nb .snb-board{{border-collapse:collapse;width:100%;margin:0;border:0;
 table-layout:auto;font-size:14px;font-variant-numeric:tabular-nums;color:var(--snb-ink)}}
 .steer-nb.steer-nb .snb-board tr{{background:transparent}}
@@ -106,10 +107,29 @@ white-space:nowrap}}
 .steer-nb .snb-two{{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;
 overflow:hidden}}
 .steer-nb.steer-nb .snb-board td:nth-child(3){{min-width:16ch}}
-.steer-nb.steer-nb .snb-board td:nth-child(4){{min-width:9ch}}
+.steer-nb.steer-nb .snb-board td:nth-child(4){{overflow-wrap:break-word}}
 .steer-nb .snb-board .snb-chip{{white-space:nowrap}}
 .steer-nb.steer-nb .snb-board td.snb-num{{white-space:nowrap}}
 .steer-nb.steer-nb .snb-board tbody tr:last-child>*{{border-bottom:0}}
-@media (max-width:640px){{.steer-nb.steer-nb .snb-board td,.steer-nb.steer-nb .snb-board th{{
-padding:5px 6px}}.steer-nb .snb-board .snb-chip{{white-space:normal}}}}
 """
+
+# Where six columns have no room, each lane is a paragraph: its name and state, what goes on, and
+# below it in small print what there is to count.
+_STACKED: Final = """
+@container (max-width:720px){
+.steer-nb.steer-nb .snb-board,.steer-nb.steer-nb .snb-board tbody{display:block}
+.steer-nb.steer-nb .snb-board thead{position:absolute;width:1px;height:1px;overflow:hidden;
+clip-path:inset(50%)}
+.steer-nb.steer-nb .snb-board tbody tr{display:flex;flex-wrap:wrap;gap:0 12px;
+align-items:baseline;padding:7px 12px;border-bottom:1px solid var(--snb-line)}
+.steer-nb.steer-nb .snb-board tbody tr:last-child{border-bottom:0}
+.steer-nb.steer-nb .snb-board tbody tr>*{padding:0;border:0;min-width:0}
+.steer-nb.steer-nb .snb-board tbody th{font-weight:600;flex:0 1 auto;max-width:100%}
+.steer-nb.steer-nb .snb-board tbody td:nth-child(2){margin-inline-start:auto}
+.steer-nb.steer-nb .snb-board tbody td:nth-child(3){flex:1 0 100%;max-width:100%}
+.steer-nb.steer-nb .snb-board td[data-snb-title]{font-size:12px;color:var(--snb-soft)}
+.steer-nb.steer-nb .snb-board td[data-snb-title]::before{content:attr(data-snb-title) " "}
+.steer-nb.steer-nb .snb-board td.snb-none{display:none}}
+"""
+
+CARDS: Final = _CARDS + _STACKED

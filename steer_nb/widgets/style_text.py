@@ -35,7 +35,7 @@ font-variant-numeric:tabular-nums;color:inherit}
 .steer-nb.steer-nb .snb-md tr{background:transparent}
 .steer-nb.steer-nb .snb-md th,.steer-nb.steer-nb .snb-md td{border:0;padding:4px 12px 4px 0;
 border-bottom:1px solid var(--snb-line);text-align:start;vertical-align:baseline;
-white-space:normal;max-width:40ch}
+white-space:normal;overflow-wrap:break-word;max-width:40ch}
 .steer-nb.steer-nb .snb-md th{font-weight:600;font-size:12px;color:var(--snb-soft)}
 .steer-nb.steer-nb .snb-md a{color:var(--snb-steer);text-decoration:underline}
 .steer-nb details>.snb-md{padding:4px 0 0 14px;margin:0}

@@ -32,7 +32,8 @@ def echo(turn):
     yield Say(f"I heard: {turn.prompt}")
 session = steer_nb.connect(simulate=Simulator(echo, speed=0), journal=False, quiet=True)
 lane = session.lane("planner")
-LaneView(session, lane)
+view = LaneView(session, lane)
+view
 """
 TOLD = """
 import json
@@ -61,14 +62,15 @@ def focused(page: Any) -> str:
 
 
 def test_a_person_talks_by_keyboard_alone(tmp_path: Path) -> None:
-    cells = [BEGIN, "print(sorted(session.lanes), session['other'].state)"]
+    cells = [BEGIN, "print(sorted(session.lanes), session['other'].state)", "view.show()"]
     with serve(tmp_path) as address, notebook_page(address, tmp_path, cells) as page:
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         run_cell(page, 0)
         area = page.get_by_role("textbox", name="What to say to planner")
         area.wait_for(timeout=20_000)
-        send = page.get_by_role("button", name="Send", exact=True)
+        talking = page.locator(".snb-talk").first
+        send = talking.get_by_role("button", name="Send", exact=True)
         area.focus()
         page.keyboard.type("Plan two days")
         page.keyboard.press("Enter")
@@ -81,7 +83,7 @@ def test_a_person_talks_by_keyboard_alone(tmp_path: Path) -> None:
         page.keyboard.press("Backspace")
         assert area.input_value() == "Plan two days\nwith a child"
         page.keyboard.press("Control+Enter")
-        status = page.locator(".snb-talk").get_by_role("status")
+        status = talking.get_by_role("status")
         status.get_by_text("Sent as the next turn.").wait_for()
         heard(page, "Plan two days")
         assert area.input_value() == ""
@@ -98,10 +100,14 @@ def test_a_person_talks_by_keyboard_alone(tmp_path: Path) -> None:
         page.keyboard.press("Escape")
         assert page.evaluate("document.activeElement.closest('.snb-talk')") is None
         assert page.evaluate("document.activeElement.closest('.jp-Notebook') !== null")
-        page.get_by_role("button", name="Stop watching").focus()
+        talking.get_by_role("button", name="Stop watching").focus()
         page.keyboard.press("Space")
         area.wait_for(state="detached")
         heard(page, "again")
+        assert "Lane planner: not watched since" in page.evaluate(
+            "document.activeElement.getAttribute('aria-label')"
+        )
+        _again(page, area)
         assert errors == []
 
 
@@ -127,11 +133,11 @@ def _fork(page: Any, send: Any, status: Any) -> None:
     send.focus()
     page.keyboard.press("Tab")
     assert focused(page) == "Fork"
-    fork = page.get_by_role("button", name="Fork", exact=True)
+    fork = page.get_by_role("button", name="Fork", exact=True).first
     assert fork.get_attribute("aria-expanded") == "false"
     page.keyboard.press("Enter")
     assert fork.get_attribute("aria-expanded") == "true"
-    name = page.get_by_role("textbox", name="Name of the new lane")
+    name = page.get_by_role("textbox", name="Name of the new lane").first
     page.keyboard.type("oth")
     assert name.input_value() == "oth"
     page.keyboard.press("Escape")
@@ -139,11 +145,41 @@ def _fork(page: Any, send: Any, status: Any) -> None:
     page.keyboard.press("Enter")
     page.keyboard.type("er")
     page.keyboard.press("Enter")
-    status.get_by_text("Lane other goes on from here. %steer show other shows it.").wait_for()
+    status.get_by_text("Lane other goes on below. %steer show other shows it elsewh").wait_for()
     name.wait_for(state="hidden")
     assert focused(page) == "Fork"
+    # In the same cell, though that ended long ago, and with a box of its own.
+    cell = page.locator(".jp-Notebook .jp-Cell").first
+    beside = cell.get_by_role("textbox", name="What to say to other")
+    beside.fill("and now")
+    beside.press("Control+Enter")
+    heard(page, "and now")
+    assert cell.locator(".snb-top").count() == 2
+    page.keyboard.press("Escape")
+    fork.click()
+    name.fill("other")
+    name.press("Enter")
+    status.get_by_text("Lane other is open and has a conversation of its own.").wait_for()
+    name.fill("third")
+    name.press("Enter")
+    cell.get_by_role("textbox", name="What to say to third").wait_for()
+    tops = cell.locator(".snb-name").all_inner_texts()
+    assert tops == ["planner", "other", "third"]
+    name.wait_for(state="hidden")
     run_cell(page, 1)
-    page.get_by_text("['other', 'planner'] idle").wait_for()
+    page.get_by_text("['other', 'planner', 'third'] idle").wait_for()
+
+
+def _again(page: Any, area: Any) -> None:
+    """Who stopped watching a lane can begin again."""
+    run_cell(page, 2)
+    area.wait_for()
+    box = page.locator(".jp-Notebook .jp-Cell").nth(2).locator(".snb-talk")
+    box.get_by_role("status").get_by_text("Watched again; it was not since").wait_for()
+    area.fill("still there?")
+    area.press("Control+Enter")
+    Card(page, 2).get_by_text("I heard: still there?").wait_for()
+    page.locator(".snb-top").first.get_by_text("not watched since").wait_for()
 
 
 BUSY = [
