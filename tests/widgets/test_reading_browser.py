@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from typing import TYPE_CHECKING, Any
-from unittest.mock import ANY
 from urllib.parse import urlsplit
 
 import pytest
@@ -278,54 +277,94 @@ HOLDING = [
 ]
 
 class Reading:
-    """One of several cards of a lane in a page."""
+    """One of several cards of a lane in a page that is painted all the time.
+
+    Each question is one step in the page: an element that is found in one step is gone in the next.
+    """
+
+    LIVE, DONE = ".snb-live", ".snb-middle .snb-scroll"
 
     def __init__(self, page: Any, cell: int) -> None:
         self.page = page
-        self.cell = page.locator(".jp-Notebook .jp-Cell").nth(cell)
-        self.done = self.cell.locator(".snb-middle")
-        self.live = self.cell.locator(".snb-live")
+        self._cell = cell
+        self._parts = page.locator(".jp-Notebook .jp-Cell").nth(cell)
+
+    def ask(self, where: str, question: str) -> Any:
+        """Call a function of the page with the element that stands there now."""
+        found = f"document.querySelectorAll('.jp-Notebook .jp-Cell')[{self._cell}]"
+        return self.page.evaluate(f"where => ({question})({found}.querySelector(where))", where)
+
+    def see(self, words: str, where: str = LIVE) -> None:
+        self._parts.locator(where).get_by_text(words).first.wait_for(timeout=60_000)
 
     def later(self) -> None:
         """Wait until what is being written was painted three times more."""
-        ends = self.cell.locator(".snb-end")
         for _ in range(3):
-            ends.evaluate(
+            self.ask(
+                ".snb-end",
                 "async part => { while (part.isConnected)"
-                " await new Promise(done => setTimeout(done, 10)); }"
+                " await new Promise(done => setTimeout(done, 10)); }",
             )
 
-    def aside(self, part: Any) -> list[float]:
+    def finished(self, words: str) -> None:
+        self.see(words, self.DONE)
+        self._parts.locator(self.LIVE).get_by_text(words).first.wait_for(state="detached")
+
+    def opened(self, where: str) -> bool:
+        return bool(self.ask(f"{where} details", "fold => fold.open"))
+
+    def up(self, where: str) -> float:
+        """How far a box is scrolled up from its end."""
+        return float(self.ask(where, "box => -box.scrollTop"))
+
+    def aside(self, where: str) -> list[float]:
         """How far the code and the table are scrolled."""
-        kinds = [part.locator(kind) for kind in ("pre", "table")]
-        return [kind.evaluate("box => box.scrollLeft") for kind in kinds]
+        return [self.ask(f"{where} {kind}", "box => box.scrollLeft") for kind in ("pre", "table")]
 
-    def finished(self, what: str) -> None:
-        self.done.get_by_text(what).first.wait_for(timeout=60_000)
-        self.live.get_by_text(what).first.wait_for(state="detached")
+    def turn_aside(self, kind: str) -> None:
+        """Scroll a box to the side with the wheel."""
+        self.page.mouse.move(*self._middle(f"{self.LIVE} {kind}"))
+        self.page.mouse.wheel(150, 0)
+        self.page.wait_for_timeout(500)
 
-    @property
-    def top_line(self) -> tuple[str, float]:
-        """Which line stands at the upper edge of what one scrolls, and where."""
-        box = self.live if self.live.count() and self.live.evaluate(MOVED) else self.done
-        words, place = box.evaluate(TOP)
-        return words, place
+    def drag(self, where: str) -> None:
+        """Select words as a person does: slowly, while they are painted anew, and move."""
+        across, down = self._begin(where)
+        self.page.mouse.move(across, down)
+        self.page.mouse.down()
+        for step in range(1, 6):
+            self.page.wait_for_timeout(60)
+            across, down = self._begin(where)
+            self.page.mouse.move(across + 30 * step, down)
+        self.page.mouse.up()
+
+    def _middle(self, where: str) -> list[float]:
+        left, top, width, height = self.ask(where, BOX)
+        return [left + min(width, 300) / 2, top + height / 2]
+
+    def _begin(self, where: str) -> list[float]:
+        left, top, _, height = self.ask(where, BOX)
+        return [left + 3, top + height / 2]
+
+    def top_line(self, where: str) -> list[Any]:
+        """Which line stands at the upper edge of a box, and where."""
+        return list(self.ask(where, TOP))
 
 
-MOVED = "box => box.scrollTop < -1"
-TOP = """part => {
-  const box = part.matches(".snb-scroll") ? part : part.querySelector(".snb-scroll");
+BOX = """one => { const box = one.getBoundingClientRect();
+  return [box.left, box.top, box.width, box.height]; }"""
+TOP = """box => {
   const edge = box.getBoundingClientRect().top;
   const lines = [...box.querySelectorAll("p")];
-  const line = lines.find(p => p.getBoundingClientRect().bottom > edge + 1);
+  const line = lines.find(p => p.innerText && p.getBoundingClientRect().bottom > edge + 1);
   return [line.innerText, line.getBoundingClientRect().top - edge];
 }"""
-FOCUS = """() => [document.activeElement.localName,
-  document.activeElement.closest('.snb-part')?.className ?? '',
-  document.activeElement.matches(':focus-visible')]"""
+FOCUS = """() => [document.activeElement.localName, document.activeElement.matches(':focus-visible'),
+  document.activeElement.closest('.snb-middle') !== null]"""
 
 
 def test_what_a_reader_does_in_what_is_being_written_stays(tmp_path: Path) -> None:
+    live, done = Reading.LIVE, Reading.DONE
     with Simulator(reader, speed=1) as simulator, serve(tmp_path) as address:
         cells = [cell.replace("URL", simulator.base_url) for cell in HOLDING]
         with notebook_page(address, tmp_path, cells) as page:
@@ -338,67 +377,49 @@ def test_what_a_reader_does_in_what_is_being_written_stays(tmp_path: Path) -> No
             one, other = Reading(page, 0), Reading(page, 1)
             run_cell(page, 2)
             # A fold, by keyboard, in a thought that goes on.
-            one.live.locator("summary").wait_for(timeout=30_000)
-            one.live.locator("summary").focus()
+            one.see("Thinking for")
+            one.ask(f"{live} summary", "fold => fold.focus()")
             page.keyboard.press("Enter")
             one.later()
-            assert one.live.locator("details").evaluate("fold => fold.open")
-            assert page.evaluate(FOCUS)[0] == "summary"
+            assert one.opened(live)
+            assert page.evaluate(FOCUS) == ["summary", True, False]
             one.finished("Thought for")
-            assert page.evaluate(FOCUS) == ["summary", ANY, True]
-            assert one.done.locator("details").evaluate("fold => fold.open")
-            assert not other.done.locator("details").evaluate("fold => fold.open"), "another card"
+            assert page.evaluate(FOCUS) == ["summary", True, True]
+            assert one.opened(done)
+            assert not other.opened(done), "another card"
             page.keyboard.press("Enter")
-            # Words, by mouse, while they are followed by others.
-            one.live.get_by_text("Line 3 says").wait_for(timeout=30_000)
-            assert one.live.evaluate("box => box.scrollTop") == 0
-            aside = [_aside(page, one.live.locator(kind)) for kind in ("pre", "table")]
-            _drag(page, one.live.get_by_text("Line 1 says"))
-            words = page.evaluate("getSelection().toString()")
+            # Words, by mouse, while they are followed by others; code and a table, by wheel.
+            one.see("Line 3 says")
+            assert one.up(live) == 0
+            one.turn_aside("pre")
+            one.turn_aside("table")
+            one.drag(f"{live} table + p + p")
+            words, aside = page.evaluate("getSelection().toString()"), one.aside(live)
             one.later()
             assert words in "Line 1 says where to go and when."
             assert len(words) > 10
             assert page.evaluate("getSelection().toString()") == words
-            assert one.aside(one.live) == aside
+            assert min(aside) > 0
+            assert one.aside(live) == aside
             # Who is at the end follows; who reads further up stays there.
-            one.live.get_by_text("Line 30 says").wait_for(timeout=30_000)
-            assert one.live.evaluate("box => box.scrollTop") == 0, "it follows"
-            one.live.focus()
+            one.see("Line 30 says")
+            assert one.up(live) == 0, "it follows"
+            one.ask(live, "box => box.focus()")
             page.keyboard.press("PageUp")
-            line = one.top_line
+            line = one.top_line(live)
             one.later()
-            assert one.top_line == line
-            assert other.live.evaluate("box => box.scrollTop") == 0
+            assert one.top_line(live) == line
+            assert one.up(live) > 200
+            assert other.up(live) == 0
             # And all of it when it is finished.
             one.finished("Line 74 says")
-            assert one.top_line[0] == line[0]
-            assert one.top_line[1] == pytest.approx(line[1], abs=1)
-            assert page.evaluate("document.activeElement.matches('.snb-middle .snb-scroll')")
+            assert one.top_line(done)[0] == line[0]
+            assert one.top_line(done)[1] == pytest.approx(line[1], abs=1)
+            assert page.evaluate(FOCUS)[2], "who reads on does so by keyboard"
             assert page.evaluate("getSelection().toString()") == words
-            assert one.aside(one.done) == aside
-            assert other.aside(other.done) == [0, 0]
-            assert not one.done.locator("details").evaluate("fold => fold.open"), "it was closed"
-            assert other.done.locator(".snb-scroll").evaluate("box => box.scrollTop") == 0
+            assert one.aside(done) == aside
+            assert other.aside(done) == [0, 0]
+            assert not one.opened(done), "it was closed"
+            assert other.up(done) == 0
+            assert one.up(live) == 0, "what is written next is followed"
             assert errors == []
-
-
-def _aside(page: Any, box: Any) -> float:
-    """Scroll a box to the side with the wheel, and say how far it came."""
-    box.hover()
-    page.mouse.wheel(150, 0)
-    page.wait_for_timeout(500)
-    came = float(box.evaluate("box => box.scrollLeft"))
-    assert came > 0
-    return came
-
-
-def _drag(page: Any, line: Any) -> None:
-    """Select words as a person does: slowly, while the line is painted anew and moves up."""
-    box = line.bounding_box()
-    page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    for step in range(1, 6):
-        page.wait_for_timeout(60)
-        box = line.bounding_box()
-        page.mouse.move(box["x"] + 3 + 30 * step, box["y"] + box["height"] / 2)
-    page.mouse.up()
