@@ -253,7 +253,7 @@ def _rejected(lane: LaneState, last: int) -> Iterator[Undecided]:
             return
         if request.decision is None and not request.answers:  # its form offers those
             unsent = request.state == "unsent"
-            code = "it never left this machine" if unsent else request.error_code
+            code = "not_sent" if unsent else request.error_code
             why = _reason(code, request.error_message)
             fresh = request.ended.seq > last
             yield _back(request.key, "request", request.own_input, why, fresh=fresh)

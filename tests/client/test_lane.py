@@ -496,6 +496,29 @@ def test_a_fork_continues_from_the_last_response_with_the_lanes_settings(stage, 
     assert [note["forked_from"] for note in notes] == [None, "resp_1"]
 
 
+def test_a_fork_takes_no_open_lanes_place(stage, session):
+    lane = session.lane("a")
+    begin(stage, lane)
+    finish(stage, lane)
+    unused = session.lane("b", model="other")
+    fork = lane.fork("b")
+    assert fork is unused, "nothing was said on it"
+    fork.create("x")
+    assert stage.expect()["previous_response_id"] == "resp_1"
+    for name in ("a", "b"):
+        with pytest.raises(errors.LaneBusy, match=f"Lane {name} is open and has a conversation of"):
+            lane.fork(name)
+    stage.send(created("resp_2", "resp_1", "b"), ended("resp_2", lane="b"))
+    fork.wait(10)
+    fork.create("On.")
+    assert stage.expect()["previous_response_id"] == "resp_2", "it goes on as before"
+    stage.send(created("resp_3", "resp_2", "b"), ended("resp_3", lane="b"))
+    fork.wait(10)
+    fork.close()
+    lane.fork("b").create("y")
+    assert stage.expect()["previous_response_id"] == "resp_1"
+
+
 def test_a_fork_that_was_refused_begins_from_the_same_place_again(stage, session):
     lane = session.lane("a")
     begin(stage, lane)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import steer_nb
-from steer_nb.errors import ServerRefused
+from steer_nb.errors import ServerRefused, TraceError
 from steer_nb.simulator import AwaitSteer, Fail, RefuseSteers, Reject, Say, Simulator, scenario
 from steer_nb.trace import Header, Trace, load
 from steer_nb.widgets import LaneView, html_for, render
@@ -236,6 +236,23 @@ def test_a_failed_steer_is_given_back_until_it_is_decided() -> None:
     story.note(8.5, "dropped", key=back.key)
     assert to_decide(story.ledger, story.lane).returned == ()
     assert "Too late. → dropped" in told(card(story))
+
+
+def test_a_request_that_never_left_is_given_back_until_it_is_decided() -> None:
+    story = Story()
+    story.note(0.5, "lane", lane="planner")
+    sent = story.create(1.0, "Plan a trip.")
+    story.note(1.1, "unsent", key=sent.data["key"], reason="the disk is full")
+    (back,) = to_decide(story.ledger, story.lane).returned
+    assert (back.what, back.text, back.why) == (
+        "request",
+        "Plan a trip.",
+        "not_sent: the disk is full",
+    )
+    assert back.fresh
+    assert back.whole
+    story.note(2.0, "dropped", key=back.key)
+    assert to_decide(story.ledger, story.lane).returned == ()
 
 
 # -- the buttons -----------------------------------------------------------------------------------
@@ -594,6 +611,33 @@ def test_a_request_that_was_refused_is_back_in_the_box(session: Session) -> None
     press(box.box)
     until(lambda: lane.text == "Hello.")
     until(lambda: not box.box.field.value and not box.buttons())
+
+
+def test_what_could_not_be_sent_stays_in_the_box_and_is_sent_once(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = session.lane("planner")
+    box = Shown(lane)
+
+    def full() -> None:
+        raise TraceError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session.core.recorder, "sync", full)
+        types(box.box, "Hello.")
+        press(box.box)
+        until(lambda: "The disk is full." in box.status)
+    until(lambda: box.box.field.verb == "Send again")
+    assert box.box.field.value == "Hello."
+    assert not box.buttons(), "not offered twice"
+    press(box.box)
+    until(lambda: lane.text == "Hello.")
+    until(lambda: not box.box.field.value and not box.buttons())
+    requests = lane.session.read(lambda ledger: list(ledger.lanes[lane.stream_id].requests))
+    assert [(one.state, one.decision) for one in requests] == [
+        ("unsent", "sent_again"),
+        ("started", None),
+    ]
 
 
 def test_what_failed_last_takes_the_place_of_what_failed_before(session: Session) -> None:

@@ -38,6 +38,7 @@ EMPTY = {"hr"}
 ATTRIBUTES = {
     "class", "dir", "role", "title", "aria-label", "aria-hidden", "style", "tabindex", "scope",
     "aria-level", "href", "rel", "start", "target", "data-snb-key", "data-snb-show",
+    "data-snb-title",
 }  # fmt: skip
 
 

@@ -255,10 +255,23 @@ def test_stop_leaves_the_picture_and_says_so(kernel: Kernel) -> None:
     assert last_html(kernel, boxes(kernel, cell)) == ""
     assert updates(kernel.listen(1.3), shown(kernel, cell)) == []
     assert kernel.value("session.closed") is False
+    kernel.widgets.clear()
     again = kernel.run("view.show()")
+    said = kernel.widgets[kernel.widget("AnyModel")]["said"]
+    assert re.fullmatch(r"Watched again; it was not since \d\d:\d\d:\d\d\.", said)
     kernel.run("lane.steer('Shorter')")
     kernel.listen(0.5)
     assert "Shorter" in last_html(kernel, shown(kernel, again)), "watched again"
+    assert last_html(kernel, shown(kernel, cell)) == stopped
+    # Two views of one lane are one, whichever was made, stopped or shown first.
+    kernel.run("other = LaneView(session, lane); view.stop()")
+    last = kernel.run("other.show()")
+    kernel.run("lane.steer('Longer')")
+    kernel.listen(0.5)
+    assert "Longer" in last_html(kernel, shown(kernel, last))
+    kernel.run("view.stop()")
+    kernel.listen(0.3)
+    assert "not watched since" in last_html(kernel, shown(kernel, last))
     kernel.run("session.close()")
 
 
@@ -286,6 +299,29 @@ def test_the_box_sends_and_steers(kernel: Kernel) -> None:
     kernel.listen(0.4)
     closed = updates(kernel.messages, box)
     assert closed[-1]["content"]["data"] == {"text/plain": "", "text/html": ""}
+
+
+def test_a_fork_is_shown_in_the_cell_of_the_box_that_made_it(kernel: Kernel) -> None:
+    kernel.widgets.clear()
+    kernel.run("start('planner'); lane.create('Plan a trip.').wait(10)")
+    cells = [kernel.run("LaneView(session, lane)") for _ in range(2)]
+    field = kernel.widget("AnyModel", lane="planner")
+    for number, name in ((1, "one"), (2, "two"), (1, "three")):
+        said = f"Lane {name} goes on below. %steer show {name} shows it elsewhere."
+        kernel.tell(field, "fork", "half a sen", name=name, show=number)
+        kernel.until(lambda _, said=said: kernel.widgets[field]["said"] == said)
+    first, second = ([told(last_html(kernel, pictures(kernel, cell))) for cell in cells])
+    assert [len(pictures(kernel, cell)) for cell in cells] == [3 * PARTS, 2 * PARTS]
+    assert [len(boxes(kernel, cell)) for cell in cells] == [3, 2]
+    assert "three" in first
+    assert "two" in second
+    below = kernel.widget("AnyModel", lane="three")
+    kernel.tell(below, "say", "Another way.")
+    kernel.until(lambda _: kernel.widgets[below]["said"] == "Sent as the next turn.")
+    kernel.run("session['three'].wait(10)")
+    kernel.listen(0.4)
+    assert "Another way." in last_html(kernel, pictures(kernel, cells[0]))
+    kernel.run("session.close()")
 
 
 def test_what_the_box_cannot_send_it_says_and_keeps(kernel: Kernel) -> None:

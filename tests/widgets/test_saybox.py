@@ -167,6 +167,10 @@ def test_a_fork_is_made_once_and_says_how_it_is_shown(session: Session, lane: La
     assert box.field.value == "half a sen"
     other = session["other-one"]
     assert other.create("Again.").wait(10).previous_response_id == lane.responses[-1].id
+    press(box, "fork", name="other-one")
+    until(lambda: "other-one is open and has a conversation of its own" in box.field.said)
+    press(box, "fork", name="planner")
+    until(lambda: "planner is open and has a conversation of its own" in box.field.said)
     press(box, "fork", name="<b>")
     until(lambda: "<b>" in box.field.said)
 
@@ -220,8 +224,11 @@ def test_without_a_page_it_says_what_was_said_last(session: Session, lane: Lane)
 
 
 def test_the_page_writes_text_and_no_markup() -> None:
-    source = Path(box_module.__file__).with_name("box.js").read_text("utf-8")
+    folder = Path(box_module.__file__).parent
+    source = "".join((folder / name).read_text("utf-8") for name in ("card.js", "box.js"))
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert word not in source
+    for word in ("fetch(", "XMLHttpRequest", "import", "http:", "https:", "Function("):
         assert word not in source
     assert "save_changes" not in source, (
         "what is typed goes out in messages, which keep their order"
