@@ -201,6 +201,15 @@ function hold(el) {
     picked = { anchor, focus, ahead, since: null };
   }
 
+  // The page is told of a selection a little later than it is made: too late, where it is painted in
+  // between. So a person who begins to drag, or ends, is looked at right then.
+  function pressed({ button, shiftKey, clientX, clientY }) {
+    if (button !== 0 || shiftKey) return;
+    const range = document.caretRangeFromPoint?.(clientX, clientY);
+    const caret = range ? point(range.startContainer, range.startOffset) : null;
+    picked = caret && { anchor: caret, focus: caret, ahead: true, since: null };
+  }
+
   // Where a place in a text is now: nowhere, if what stands before it is no longer the same.
   function moved({ text, at }, now) {
     const before = text.slice(0, at);
@@ -224,6 +233,8 @@ function hold(el) {
   // The ends of the selection now: as they are where they still stand, found again where they fell
   // out of the page; false where a person has chosen something else.
   function ends(chosen) {
+    const { anchor, focus, ahead } = picked;
+    const caret = anchor?.key === focus?.key && anchor?.at === focus?.at;
     const found = [];
     for (const end of ["anchor", "focus"]) {
       const was = picked[end];
@@ -238,7 +249,7 @@ function hold(el) {
       if (around === null) return null;
       const at = moved(was, around.textContent);
       if (at < 0) return false;
-      found.push(spot(around, at, (end === "anchor") === picked.ahead));
+      found.push(spot(around, at, caret || (end === "anchor") === ahead));
     }
     return found;
   }
@@ -276,10 +287,12 @@ function hold(el) {
     for (const part of parts) {
       part[word]("scroll", scrolled, { capture: true, passive: true });
       part[word]("keydown", leafed);
+      part[word]("mousedown", pressed);
       part[word]("focusin", focused);
       part[word]("focusout", blurred);
     }
     document[word]("selectionchange", selected);
+    document[word]("mouseup", selected);
   }
 
   // The card is the nearest above: three pictures, each in an output of its own.

@@ -13,7 +13,7 @@ from steer_nb.widgets.controls import styled, view_bundle
 from steer_nb.widgets.decidebox import DecideBox, handle_of, sent_words
 from steer_nb.widgets.drafting import Keeper
 from steer_nb.widgets.painter import NOTHING, Picture
-from steer_nb.widgets.style import NO_MATH, STYLE
+from steer_nb.widgets.style import NO_MATH
 from steer_nb.widgets.text import clip, esc, esc_strict, plain, shortened
 from steer_nb.widgets.ticker import in_background, ticker
 from steer_nb.widgets.words import input_text
@@ -107,8 +107,9 @@ class SayBox:
             f"was shown: <bdi>“{esc(said)}”</bdi></p>"
         )
         text = plain(f"Last said to {name} when this was shown: “{said}”")
+        # The card above, in the same cell, has the style sheet; it reads well without one, too.
         return {
-            "text/html": f'{STYLE}<div class="steer-nb {NO_MATH}">{html}</div>',
+            "text/html": f'<div class="steer-nb {NO_MATH}">{html}</div>',
             "text/plain": text,
         }
 

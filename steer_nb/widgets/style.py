@@ -1,6 +1,8 @@
 """The look: one style sheet for the lane view, the board and the forms.
 
-It travels inside each output, because a saved notebook has nothing else to draw with. All colours
+It travels inside the outputs, because a saved notebook has nothing else to draw with: 20 KB, once
+for each card (in one of its three pictures), board and form, since each may be all that is kept of
+its cell, or be shown alone. All colours
 come from the notebook's theme where it offers any (JupyterLab, Notebook 7, VS Code), with a
 fallback in light and in dark. Every rule is scoped to ``.steer-nb``. The palette stands here; each
 room of the front end has a sheet of its own beside it.

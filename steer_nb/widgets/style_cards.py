@@ -27,7 +27,8 @@ contain:content}}
 .steer-nb .snb-scroll.snb-live{{max-height:24em}}
 .steer-nb .snb-scroll>.snb-body{{flex:none;min-width:0}}
 .steer-nb .snb-scroll+.snb-scroll>.snb-body,.steer-nb.snb-end .snb-live>.snb-body{{padding-top:0}}
-.steer-nb.snb-top:focus-visible,.steer-nb .snb-scroll:focus-visible{{outline:2px solid var(--snb-steer);outline-offset:-2px}}
+.steer-nb.snb-top:focus-visible,.steer-nb .snb-scroll:focus-visible{{
+outline:2px solid var(--snb-steer);outline-offset:-2px}}
 .steer-nb .snb-head{{display:flex;flex-wrap:wrap;gap:2px 12px;align-items:baseline;padding:8px 12px;
 background:var(--snb-bg2);border-bottom:1px solid var(--snb-line)}}
 .steer-nb .snb-name{{font-weight:600;overflow-wrap:anywhere;min-width:0}}
@@ -78,7 +79,7 @@ white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow-y:auto}}
 .steer-nb .snb-refusal,.steer-nb .snb-error{{border-left:3px solid var(--snb-fail);padding:2px 10px;
 margin:8px 0;white-space:pre-wrap}}
 .steer-nb .snb-refusal b,.steer-nb .snb-error b{{color:var(--snb-fail);font-weight:600}}
-.steer-nb .snb-need{{padding:8px 12px;border-top:1px solid var(--snb-line)}}
+.steer-nb .snb-need{{padding:8px 12px;border-top:1px solid var(--snb-line);overflow-wrap:anywhere}}
 .steer-nb .snb-need code,.steer-nb .snb-hint code{{font:12.5px var(--snb-mono);
 background:var(--snb-bg2);color:inherit;padding:1px 5px;border-radius:4px;display:inline-block;
 max-width:100%}}

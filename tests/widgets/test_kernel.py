@@ -310,7 +310,7 @@ def test_a_fork_is_shown_in_the_cell_of_the_box_that_made_it(kernel: Kernel) -> 
         said = f"Lane {name} goes on below. %steer show {name} shows it elsewhere."
         kernel.tell(field, "fork", "half a sen", name=name, show=number)
         kernel.until(lambda _, said=said: kernel.widgets[field]["said"] == said)
-    first, second = ([told(last_html(kernel, pictures(kernel, cell))) for cell in cells])
+    first, second = [told(last_html(kernel, pictures(kernel, cell))) for cell in cells]
     assert [len(pictures(kernel, cell)) for cell in cells] == [3 * PARTS, 2 * PARTS]
     assert [len(boxes(kernel, cell)) for cell in cells] == [3, 2]
     assert "three" in first

@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from steer_nb.simulator import CallFunction, Fail, Refuse, Say, Simulator, Think, scenario
+from steer_nb.widgets import render
 from tests.widgets.flooding import WORDS, flood_a_page
 from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.widgets.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -247,6 +249,57 @@ def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
 
 
 WIDE = "x" * 300
+ARABIC = "اجعلها أقصر من فضلك"  # noqa: RUF001
+VERY = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
+ROOMS = (320, 380, 520, 700, 750, 800, 1000)
+
+OVER = """() => [...document.querySelectorAll(
+  'html, .snb-card, .snb-head, .snb-need, .snb-board, .snb-board *, .snb-scroll')].filter(one =>
+    one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 1 &&
+    getComputedStyle(one).display != 'inline').map(one => one.outerHTML.slice(0, 200))"""
+
+
+def crowded() -> str:
+    """A board and a card, as static HTML, with words that need much room."""
+    story = Story("n" * 120)
+    story.create(0.0, f"Bitte {VERY} \U0001f642 {ARABIC}")
+    story.created(0.1, "resp_1")
+    story.item(0.2, 0, {"type": "message", "id": "m"})
+    table = f"|{f'{VERY}|' * 12}\n|{'---|' * 12}\n|{'1 234|' * 12}"
+    text = f"{VERY * 3} \U0001f642\n\n```\n{WIDE}\n```\n\n{table}\n\n{ARABIC}"
+    story.event(0.3, "response.output_text.delta", item_id="m", output_index=0, delta=text)
+    call = {"type": "function_call", "name": VERY, "call_id": "call_1", "arguments": "{}"}
+    for name in ("planner", "kaputt", VERY.encode("ascii", "ignore").decode()):
+        story.lane_name = name
+        story.create(1.0, VERY)
+        story.created(1.1, f"resp_{name}")
+        if name == "kaputt":
+            error = {"code": "server_error", "message": VERY}
+            story.ended(1.2, f"resp_{name}", "failed", error=error)
+        else:
+            story.ended(1.2, f"resp_{name}", output=[call], usage={"total_tokens": 1_234_567})
+    cards = [render.lane_card(story.ledger, lane, 9.0) for lane in story.ledger.lanes.values()]
+    return "<br>".join([render.board(story.ledger, 9.0), *cards])
+
+
+def test_nothing_is_wider_than_its_room(tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page(color_scheme="dark")
+        page.set_content(f"<!doctype html><body>{crowded()}</body>")
+        for width in ROOMS:
+            page.set_viewport_size({"width": width, "height": 2400})
+            assert page.evaluate(OVER) == [], width
+            stacked = page.locator(".snb-board tbody tr").first.evaluate(
+                "row => getComputedStyle(row).display"
+            )
+            assert stacked == ("flex" if width < 750 else "table-row")
+            page.screenshot(path=tmp_path / f"{width}.png")
+        browser.close()
+
+
 STORY = "\n\n".join(
     [
         "The plan for Lisbon, with *all* that is asked for.",
@@ -275,6 +328,7 @@ HOLDING = [
     "lane.create('Plan.')",
     "%steer show planner",
 ]
+
 
 class Reading:
     """One of several cards of a lane in a page that is painted all the time.
@@ -323,9 +377,11 @@ class Reading:
 
     def turn_aside(self, kind: str) -> None:
         """Scroll a box to the side with the wheel."""
-        self.page.mouse.move(*self._middle(f"{self.LIVE} {kind}"))
-        self.page.mouse.wheel(150, 0)
-        self.page.wait_for_timeout(500)
+        where = f"{self.LIVE} {kind}"
+        while not self.ask(where, "box => box.scrollLeft"):
+            self.page.mouse.move(*self._middle(where))
+            self.page.mouse.wheel(150, 0)
+            self.page.wait_for_timeout(400)
 
     def drag(self, where: str) -> None:
         """Select words as a person does: slowly, while they are painted anew, and move."""
@@ -359,8 +415,8 @@ TOP = """box => {
   const line = lines.find(p => p.innerText && p.getBoundingClientRect().bottom > edge + 1);
   return [line.innerText, line.getBoundingClientRect().top - edge];
 }"""
-FOCUS = """() => [document.activeElement.localName, document.activeElement.matches(':focus-visible'),
-  document.activeElement.closest('.snb-middle') !== null]"""
+FOCUS = """() => { const one = document.activeElement;
+  return [one.localName, one.matches(':focus-visible'), one.closest('.snb-middle') !== null]; }"""
 
 
 def test_what_a_reader_does_in_what_is_being_written_stays(tmp_path: Path) -> None:
