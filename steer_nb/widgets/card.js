@@ -11,7 +11,7 @@
 
 const KEYED = "[data-snb-key]";
 const SCROLLS = ".snb-scroll";
-const CONTEXT = 200; // so many characters before a place tell it from others
+const CONTEXT = 200; // so many characters before a place tell it from others,
 const LEAST = 40; // and fewer than these do not
 const PATIENCE_MS = 1000; // a moving item is in neither picture for a moment
 
@@ -65,10 +65,10 @@ function hold(el) {
   }
 
   function unfold(tree) {
-    if (folds.size === 0) return;
     for (const fold of tree.querySelectorAll("details")) {
-      const open = folds.get(name(place(fold)));
-      if (open !== undefined && fold.open !== open) fold.open = open;
+      const where = name(place(fold));
+      if (folds.has(where)) fold.open = folds.get(where);
+      else if (fold.open) folds.set(where, true); // drawn so: a person may close it
     }
   }
 
@@ -214,10 +214,12 @@ function hold(el) {
   function moved({ text, at }, now) {
     const before = text.slice(0, at);
     if (now.startsWith(before)) return at;
-    const tail = before.slice(-CONTEXT); // its beginning was left out, or is shown again
-    if (tail.length < LEAST) return -1;
-    const found = now.indexOf(tail);
-    return found < 0 || now.indexOf(tail, found + 1) >= 0 ? -1 : found + tail.length;
+    for (const tail of [before.slice(-CONTEXT), before.slice(-LEAST)]) {
+      const found = now.indexOf(tail); // its beginning was left out, or is shown again
+      const once = found >= 0 && now.indexOf(tail, found + 1) < 0;
+      if (once && tail.length >= LEAST) return found + tail.length;
+    }
+    return -1;
   }
 
   function spot(around, at, first) {

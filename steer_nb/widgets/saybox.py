@@ -297,10 +297,9 @@ class SayBox:
             return
         lane = self._lane.fork(name.strip())
         new = lane.name
-        # A page that was reloaded no longer knows what comes late for its cells: how else the lane
-        # is shown is said in any case.
+        # A page that was reloaded drops what comes late for its cells: both ways are said.
         if self._show_fork is not None and self._show_fork(lane, number):
-            said = f"Lane {new} goes on below. %steer show {new} shows it elsewhere."
+            said = f"Lane {new} goes on from here: see below, or %steer show {new}."
         else:
             said = f"Lane {new} goes on from here. %steer show {new} shows it."
         self.field.answer(said)

@@ -273,7 +273,8 @@ class LaneView(_View):
     lane : Lane
         The lane.
     interactive : bool
-        Whether a box to send and steer stands below it, in a kernel.
+        Whether a box to send and steer stands below it, in a kernel. The box also keeps what a
+        reader unfolds, selects, scrolls and focuses in the card, when that is painted anew.
 
     Examples
     --------

@@ -307,7 +307,7 @@ def test_a_fork_is_shown_in_the_cell_of_the_box_that_made_it(kernel: Kernel) -> 
     cells = [kernel.run("LaneView(session, lane)") for _ in range(2)]
     field = kernel.widget("AnyModel", lane="planner")
     for number, name in ((1, "one"), (2, "two"), (1, "three")):
-        said = f"Lane {name} goes on below. %steer show {name} shows it elsewhere."
+        said = f"Lane {name} goes on from here: see below, or %steer show {name}."
         kernel.tell(field, "fork", "half a sen", name=name, show=number)
         kernel.until(lambda _, said=said: kernel.widgets[field]["said"] == said)
     first, second = [told(last_html(kernel, pictures(kernel, cell))) for cell in cells]

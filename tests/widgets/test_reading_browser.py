@@ -249,7 +249,7 @@ def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
 
 
 WIDE = "x" * 300
-ARABIC = "اجعلها أقصر من فضلك"  # noqa: RUF001
+ARABIC = "اجعلها أقصر من فضلك"
 VERY = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
 ROOMS = (320, 380, 520, 700, 750, 800, 1000)
 

@@ -145,7 +145,7 @@ def _fork(page: Any, send: Any, status: Any) -> None:
     page.keyboard.press("Enter")
     page.keyboard.type("er")
     page.keyboard.press("Enter")
-    status.get_by_text("Lane other goes on below. %steer show other shows it elsewh").wait_for()
+    status.get_by_text("Lane other goes on from here: see below, or %steer show other.").wait_for()
     name.wait_for(state="hidden")
     assert focused(page) == "Fork"
     # In the same cell, though that ended long ago, and with a box of its own.
