@@ -22,6 +22,7 @@ function hold(el) {
   const scrolls = new Map(); // place -> how it is scrolled, of those that are
   let focus = null;
   let picked = null; // what is selected
+  let press = null; // where a person began to drag
 
   // -- places ----------------------------------------------------------------------------------
 
@@ -191,6 +192,7 @@ function hold(el) {
     const chosen = getSelection();
     // It fell out of the page, and is waited for.
     if (picked !== null && picked.since !== null && !(chosen.anchorNode instanceof Text)) return;
+    if (press?.last && press.painted) extend(chosen);
     if (chosen.rangeCount === 0) return void (picked = null);
     const anchor = point(chosen.anchorNode, chosen.anchorOffset);
     const focus = point(chosen.focusNode, chosen.focusOffset);
@@ -203,11 +205,36 @@ function hold(el) {
 
   // The page is told of a selection a little later than it is made: too late, where it is painted in
   // between. So a person who begins to drag, or ends, is looked at right then.
-  function pressed({ button, shiftKey, clientX, clientY }) {
-    if (button !== 0 || shiftKey) return;
-    const range = document.caretRangeFromPoint?.(clientX, clientY);
-    const caret = range ? point(range.startContainer, range.startOffset) : null;
+  function under({ clientX, clientY }) {
+    const range = document.caretRangeFromPoint?.(clientX, clientY); // not every browser tells
+    return range ? [range.startContainer, range.startOffset] : null;
+  }
+
+  function pressed(event) {
+    if (event.button !== 0 || event.shiftKey || event.detail > 1) return; // words are chosen whole
+    const where = under(event);
+    const caret = where && point(...where);
     picked = caret && { anchor: caret, focus: caret, ahead: true, since: null };
+    press = caret && { ...caret, last: null, painted: false };
+  }
+
+  function dragged(event) {
+    if (press !== null && event.buttons & 1) press.last = event;
+  }
+
+  function released() {
+    selected();
+    press = null;
+  }
+
+  // A browser whose element was replaced right when it was pressed forgets where the drag began.
+  function extend(chosen) {
+    const around = keyed(press.key);
+    const at = around === null ? -1 : moved(press, around.textContent);
+    const base = point(chosen.anchorNode, chosen.anchorOffset);
+    const now = under(press.last);
+    if (at < 0 || now === null || (base?.key === press.key && base.at === at)) return;
+    chosen.setBaseAndExtent(...spot(around, at, true), ...now);
   }
 
   // Where a place in a text is now: nowhere, if what stands before it is no longer the same.
@@ -279,6 +306,7 @@ function hold(el) {
     const trees = (nodes) => [...nodes].filter((node) => node instanceof Element);
     for (const { removedNodes } of records) trees(removedNodes).forEach(folded);
     for (const { addedNodes } of records) trees(addedNodes).forEach(unfold);
+    if (press !== null) press.painted = true;
     scroll();
     refocus();
     reselect();
@@ -294,7 +322,8 @@ function hold(el) {
       part[word]("focusout", blurred);
     }
     document[word]("selectionchange", selected);
-    document[word]("mouseup", selected);
+    document[word]("mousemove", dragged);
+    document[word]("mouseup", released);
   }
 
   // The card is the nearest above: three pictures, each in an output of its own.

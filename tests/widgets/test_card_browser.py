@@ -145,6 +145,33 @@ def test_a_selection_stays_with_its_words_or_is_given_up(page: Page) -> None:
     assert page.chosen() == "", "what stands before it is something else"
 
 
+@pytest.mark.parametrize("soon", ["setTimeout(again)", "setTimeout(again, 20)", "again()"])
+def test_a_drag_goes_on_however_soon_the_words_are_painted_anew(page: Page, soon: str) -> None:
+    lines = item("1.0", "".join(f"<p>Line {n} says where to go.</p>" for n in range(4)))
+    page.paint("end", lines)
+    page.do(
+        f"body => {{ window.again = () => cards[0].end({lines!r});"
+        f" body.addEventListener('mousedown', () => {{ {soon}; }}, {{once: true}}); }}"
+    )
+    box = page.page.locator("p").nth(1).bounding_box()
+    across, down = box["x"] + 20, box["y"] + box["height"] / 2
+    page.page.mouse.move(across, down)
+    page.page.mouse.down()
+    page.page.wait_for_timeout(60)
+    for step in range(1, 4):
+        page.page.mouse.move(across + 30 * step, down)
+        page.do("again")
+    page.page.mouse.up()
+    page.wait()
+    assert page.chosen() in "Line 1 says where to go."
+    assert len(page.chosen()) > 8
+    page.do("again")
+    assert len(page.chosen()) > 8
+    page.page.mouse.click(across, down)
+    page.wait()
+    assert page.chosen() == ""
+
+
 def test_nothing_is_taken_from_a_person_who_does_something_else(page: Page) -> None:
     page.paint("end", item("1.0", f"<a href='#x'>x</a><p>{LONG}</p>"))
     page.do("p => choose(p, 0, 20)", "p")
