@@ -16,7 +16,7 @@ const LEAST = 40; // and fewer than these do not
 const PATIENCE_MS = 1000; // a moving item is in neither picture for a moment
 
 function hold(el) {
-  let parts = null;
+  let hosts = null; // of the three pictures: they stay, their content is replaced
   let observer = null;
   const folds = new Map(); // place -> whether it is open, of those that ever were
   const scrolls = new Map(); // place -> how it is scrolled, of those that are
@@ -27,8 +27,8 @@ function hold(el) {
   // -- places ----------------------------------------------------------------------------------
 
   function keyed(key) {
-    for (const part of parts) {
-      for (const one of part.querySelectorAll(KEYED)) if (one.dataset.snbKey === key) return one;
+    for (const host of hosts) {
+      for (const one of host.querySelectorAll(KEYED)) if (one.dataset.snbKey === key) return one;
     }
     return null;
   }
@@ -180,7 +180,7 @@ function hold(el) {
   function point(node, offset) {
     const within = node instanceof Element ? node : node?.parentElement;
     const around = within?.closest(KEYED);
-    if (!around || !parts.some((part) => part.contains(around))) return null;
+    if (!around || !hosts.some((host) => host.contains(around))) return null;
     const range = document.createRange();
     range.setStart(around, 0);
     range.setEnd(node, offset);
@@ -314,12 +314,12 @@ function hold(el) {
 
   function listen(on) {
     const word = on ? "addEventListener" : "removeEventListener";
-    for (const part of parts) {
-      part[word]("scroll", scrolled, { capture: true, passive: true });
-      part[word]("keydown", leafed);
-      part[word]("mousedown", pressed);
-      part[word]("focusin", focused);
-      part[word]("focusout", blurred);
+    for (const host of hosts) {
+      host[word]("scroll", scrolled, { capture: true, passive: true });
+      host[word]("keydown", leafed);
+      host[word]("mousedown", pressed);
+      host[word]("focusin", focused);
+      host[word]("focusout", blurred);
     }
     document[word]("selectionchange", selected);
     document[word]("mousemove", dragged);
@@ -328,15 +328,15 @@ function hold(el) {
 
   // The card is the nearest above: three pictures, each in an output of its own.
   function begin() {
-    if (parts !== null || !el.isConnected) return;
+    if (hosts !== null || !el.isConnected) return;
     const above = (one) => el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_PRECEDING;
     const area = el.closest(".jp-OutputArea") ?? document;
     const all = [...area.querySelectorAll(".snb-part")].filter(above);
     const top = all.map((one) => one.classList.contains("snb-top")).lastIndexOf(true);
     if (top < 0) return;
-    parts = all.slice(top).map((one) => one.parentElement);
+    hosts = all.slice(top).map((one) => one.parentElement);
     observer = new MutationObserver(painted);
-    for (const part of parts) observer.observe(part, { childList: true });
+    for (const host of hosts) observer.observe(host, { childList: true });
     listen(true);
   }
 
@@ -344,21 +344,21 @@ function hold(el) {
   const arrival = new ResizeObserver(begin);
   arrival.observe(el);
 
-  const head = () => parts?.[0].querySelector(".snb-top") ?? null;
+  const head = () => hosts?.[0].querySelector(".snb-top") ?? null;
 
   return {
     // By what the kernel knows this showing of the lane.
     number: () => Number(head()?.dataset.snbShow ?? 0),
     // Focus the head, which names the card and its state to those who hear it read.
     focus() {
-      const home = head() ?? parts?.[0].closest(".jp-Notebook");
+      const home = head() ?? hosts?.[0].closest(".jp-Notebook");
       if (!home) return;
       if (!home.hasAttribute("tabindex")) home.tabIndex = -1;
       home.focus({ preventScroll: true });
     },
     release() {
       arrival.disconnect();
-      if (parts === null) return;
+      if (hosts === null) return;
       painted(observer.takeRecords());
       observer.disconnect();
       listen(false);
