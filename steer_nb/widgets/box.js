@@ -5,30 +5,13 @@
 // text is newer than the view's and is shown; before that nobody's typing is replaced.
 // An action is numbered by its step. The kernel takes one for each step and begins the next, so that
 // a second press, in another display or another page, finds its step gone.
-// `hold`, which keeps what a reader did in the card above, is in card.js: the two are one module.
+// `hold`, which keeps what a reader did in the card above, is in card.js; what it shares with the rows
+// of buttons is in common.js: the three are one module.
 
 const QUIET_MS = 300; // a pause in typing
 const LATEST_MS = 2000; // who types without a pause is heard at the latest then
-const SOON_MS = 100; // an answer within it needs no words about waiting
-const LONG_MS = 10000;
 
-const ENDED = "This belongs to a kernel that has ended. Run its cell again.";
 const EMPTY = "Type something first.";
-const WAITS = "Waiting for the kernel: it is busy with a cell.";
-const WAITS_LONG =
-  "Still waiting for the kernel. If it was restarted meanwhile, run this cell again.";
-
-function make(kind, css, attributes = {}, ...children) {
-  const made = document.createElement(kind);
-  if (css) made.className = css;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function put(node, text) {
-  if (node.textContent !== text) node.textContent = text; // said anew, it would be read out anew
-}
 
 function render({ model, el }) {
   const page = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");

@@ -9,11 +9,12 @@ refused. Nothing secret is part of the state: what is typed, the lane's name, wh
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import anywidget
 from traitlets import Bool, Dict, Int, Unicode, validate
+
+from steer_nb.widgets.script import script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +62,7 @@ class Box(anywidget.AnyWidget):
     >>> box.close()
     """
 
-    _esm = "\n".join(
-        Path(__file__).with_name(name).read_text("utf-8") for name in ("card.js", "box.js")
-    )
+    _esm = script("common.js", "card.js", "box.js")
 
     lane = Unicode().tag(sync=True)
     verb = Unicode("Send").tag(sync=True)

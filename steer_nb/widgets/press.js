@@ -5,26 +5,6 @@
 // below says what is waited for. What ipywidgets' own controls tell the kernel is followed by a
 // message of this row's: once that is heard, the kernel is not busy.
 
-const SOON_MS = 100; // an answer within it needs no words about waiting
-const LONG_MS = 10000;
-
-const ENDED = "This belongs to a kernel that has ended. Run its cell again.";
-const WAITS = "Waiting for the kernel: it is busy with a cell.";
-const WAITS_LONG =
-  "Still waiting for the kernel. If it was restarted meanwhile, run this cell again.";
-
-function make(kind, css, attributes = {}, ...children) {
-  const made = document.createElement(kind);
-  if (css) made.className = css;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function put(node, text) {
-  if (node.textContent !== text) node.textContent = text; // said anew, it would be read out anew
-}
-
 function render({ model, el }) {
   const page = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
   const hint = make("span", "snb-hint", { dir: "auto" });

@@ -9,13 +9,14 @@ has no such words; a row can follow it and say the same of it.
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import anywidget
 import ipywidgets as w
 from traitlets import Dict, Int, Unicode
 from traitlets import List as ListOf
+
+from steer_nb.widgets.script import script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +155,7 @@ class Press(anywidget.AnyWidget):
     >>> row.close()
     """
 
-    _esm = Path(__file__).with_name("press.js").read_text("utf-8")
+    _esm = script("common.js", "press.js")
 
     buttons = ListOf(Dict()).tag(sync=True)
     hint = Unicode().tag(sync=True)

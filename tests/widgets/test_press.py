@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import steer_nb.widgets
 from steer_nb.widgets.press import Press, PressButton
 
 if TYPE_CHECKING:
@@ -89,13 +86,3 @@ def test_so_many_pages_are_remembered(row: Press) -> None:
     for page in range(40):
         tell(row, event="changed", page=str(page))
     assert list(row.heard) == [str(page) for page in range(24, 40)]
-
-
-def test_both_halves_say_the_same_words() -> None:
-    folder = Path(steer_nb.widgets.__file__).parent
-    box, press = (
-        dict(re.findall(r'const (\w+) =\s+"([^"]+)";', (folder / name).read_text("utf-8")))
-        for name in ("box.js", "press.js")
-    )
-    for name in ("ENDED", "WAITS", "WAITS_LONG"):
-        assert box[name] == press[name]

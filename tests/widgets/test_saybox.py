@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +11,8 @@ import pytest
 import steer_nb
 from steer_nb.simulator import Simulator
 from steer_nb.widgets import LaneView
-from steer_nb.widgets import box as box_module
 from steer_nb.widgets.box import Box
+from steer_nb.widgets.press import Press
 from steer_nb.widgets.saybox import SayBox
 from tests.widgets.forming import until
 from tests.widgets.talking import press, types
@@ -223,9 +222,9 @@ def test_without_a_page_it_says_what_was_said_last(session: Session, lane: Lane)
     assert "<img" not in bundle["text/html"]
 
 
-def test_the_page_writes_text_and_no_markup() -> None:
-    folder = Path(box_module.__file__).parent
-    source = "".join((folder / name).read_text("utf-8") for name in ("card.js", "box.js"))
+@pytest.mark.parametrize("widget", [Box, Press])
+def test_the_page_writes_text_and_no_markup(widget: type) -> None:
+    source = widget._esm if isinstance(widget._esm, str) else widget._esm.read_text("utf-8")
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert word not in source
     for word in ("fetch(", "XMLHttpRequest", "import", "http:", "https:", "Function("):
