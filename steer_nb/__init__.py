@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from steer_nb.nested import allow_nested_loops
     from steer_nb.simulator import Simulator
-    from steer_nb.trace import Trace, load
+    from steer_nb.trace import Trace, TraceSet, load
 
 __all__ = [
     "Inject",
@@ -58,6 +58,7 @@ __all__ = [
     "Steer",
     "Tool",
     "Trace",
+    "TraceSet",
     "__version__",
     "allow_nested_loops",
     "connect",
@@ -84,6 +85,7 @@ _HOME = {
     "Steer": "steer_nb.client",
     "Tool": "steer_nb.client",
     "Trace": "steer_nb.trace",
+    "TraceSet": "steer_nb.trace",
     "allow_nested_loops": "steer_nb.nested",
     "connect": "steer_nb.client",
     "current_session": "steer_nb.client",

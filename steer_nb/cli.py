@@ -269,9 +269,9 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _frames(arguments: argparse.Namespace) -> int:
-    from steer_nb.trace import load
+    from steer_nb.trace import load_trace
 
-    trace = load(arguments.trace)
+    trace = load_trace(arguments.trace)
     if arguments.frame is None and arguments.to is None:
         print(f"{arguments.trace}: trace {trace.trace_id}, {len(trace)} entries")
         for name in trace.frames.names:

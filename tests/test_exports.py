@@ -21,6 +21,7 @@ PUBLIC = [
     "Steer",
     "Tool",
     "Trace",
+    "TraceSet",
     "__version__",
     "allow_nested_loops",
     "connect",

@@ -14,7 +14,7 @@ from steer_nb.client.restoring import about
 from steer_nb.client.session import Session
 from steer_nb.client.transport import WebSocketTransport
 from steer_nb.errors import InvalidInput, UnknownSession
-from steer_nb.trace import Journal, journal_path, load, newest_journal
+from steer_nb.trace import Journal, journal_path, load_trace, newest_journal
 from steer_nb.wire import MULTI_AGENT_BETA
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def recover(
     place = Path(JOURNAL_DIRECTORY if path is None else path)
     journal = Journal.take_up(newest_journal(place) if path is None or place.is_dir() else place)
     try:
-        trace = load(journal.path)
+        trace = load_trace(journal.path)
         was = about(trace)
         simulator: Simulator | None = None
         if url is None and client is None and was.get("simulator"):

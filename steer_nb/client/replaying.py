@@ -304,9 +304,9 @@ def replay(
     >>> replay.session.close()
     """
     from steer_nb.simulator import Scenario, Simulator
-    from steer_nb.trace import Trace, load
+    from steer_nb.trace import Trace, load_trace
 
-    source = trace if isinstance(trace, Trace) else load(trace)
+    source = trace if isinstance(trace, Trace) else load_trace(trace)
     scenario = Scenario.from_trace(source)
     assert scenario.recording is not None
     acts, totals = plan(source, scenario.recording, chosen_lanes(source, lanes))

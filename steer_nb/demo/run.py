@@ -214,10 +214,10 @@ def _last_line(error: Any, outputs: list[Any]) -> str:
 
 def _tables(directory: Path, report: Report) -> None:
     """Print the frames of the trace that the notebook saved; of its journal, if it saved none."""
-    from steer_nb.trace import load
+    from steer_nb.trace import load_trace
 
     saved = sorted(directory.glob("*.jsonl")) or sorted((directory / ".steer").glob("*.jsonl"))
     if not saved:
         msg = f"The notebook left no trace in {directory}."
         raise DemoFailed(msg)
-    report.tables(load(saved[-1]))
+    report.tables(load_trace(saved[-1]))

@@ -56,6 +56,7 @@ from steer_nb.frames.schema_turns import (
     SteerTimes,
     TraceCore,
 )
+from steer_nb.frames.sets import SetFrames
 
 __all__ = [
     "FRAME_NAMES",
@@ -86,6 +87,7 @@ __all__ = [
     "ResponseText",
     "ResponseTimes",
     "ResponseUsage",
+    "SetFrames",
     "SteerCore",
     "SteerTimes",
     "Table",

@@ -182,6 +182,31 @@ class Frames:
                 frame = frame[self._of_lane(table, lane)].reset_index(drop=True)
             return self._hand_out(name, frame, copied=lane is not None)
 
+    def lane_ids(self, lane: str) -> list[str]:
+        """Name a lane on each connection that it was used on.
+
+        Raises
+        ------
+        UnknownLane
+            There is no such lane; the message names the ones there are.
+        """
+        with self._lock:
+            self._refresh()
+            uses = self._fold.lane_uses
+            stream_id = None if lane == DEFAULT_LANE else lane
+            found = [self._fold.lane_id(n, name) for n, name in uses if name == stream_id]
+        if not found:
+            names = dict.fromkeys(DEFAULT_LANE if n is None else n for _, n in uses)
+            msg = f"This trace has no lane {lane!r}. Lanes: {', '.join(names) or 'none'}."
+            raise UnknownLane(msg)
+        return found
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Give the rows of a table other than `events` as dicts of all its columns; to be read."""
+        with self._lock:
+            self._refresh()
+            return self._rows_of(name)
+
     def wide(self) -> pd.DataFrame:
         """Give the events joined with their response, item and lane: one row for each event.
 
@@ -221,7 +246,7 @@ class Frames:
             f"  {name:<{width}}  {rows:>7,} x {columns:<3} {TABLES[name].doc}"
             for name, rows, columns in shapes
         ]
-        return "\n".join([f"Frames of trace {self._fold.trace_id[:8]}", *lines])
+        return "\n".join([self._title(), *lines])
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -231,12 +256,15 @@ class Frames:
             for name, count, columns in self._shapes()
         )
         return (
-            f"<table><caption>Frames of trace <code>{html.escape(self._fold.trace_id[:8])}</code>"
+            f"<table><caption>{html.escape(self._title())}"
             "</caption><thead><tr><th>frame</th><th>rows</th><th>columns</th><th>what it holds</th>"
             f"</tr></thead><tbody>{rows}</tbody></table>"
         )
 
     # -- how -----------------------------------------------------------------------------------
+
+    def _title(self) -> str:
+        return f"Frames of trace {self._fold.trace_id[:8]}"
 
     def _refresh(self) -> None:
         position = self._fold.catch_up()
@@ -292,13 +320,7 @@ class Frames:
         return pd.DataFrame({name: found[name] for name in columns.names}, copy=False)
 
     def _of_lane(self, table: Table, lane: str) -> Any:
-        stream_id = None if lane == DEFAULT_LANE else lane
-        uses = self._fold.lane_uses
-        found = [self._fold.lane_id(n, name) for n, name in uses if name == stream_id]
-        if not found:
-            names = dict.fromkeys(DEFAULT_LANE if n is None else n for _, n in uses)
-            msg = f"This trace has no lane {lane!r}. Lanes: {', '.join(names) or 'none'}."
-            raise UnknownLane(msg)
+        found = self.lane_ids(lane)
         if "lane_id" not in table.all:
             msg = f"The frame {table.name!r} is not about lanes: ask for it without one."
             raise UnknownLane(msg)

@@ -38,6 +38,8 @@ _KINDS: Final = {
     "code_interpreter_call": "code_interpreter",
     "image_generation_call": "image_generation",
     "multi_agent_call": "multi_agent",
+    "letta_tool_call": "letta",
+    "letta_approval_call": "letta",
 }
 _ANSWER_KINDS: Final = {
     "function_call_output": "function",

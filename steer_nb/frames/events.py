@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.frames.arrays import frame_of, json_text
 from steer_nb.frames.keeping import join
 from steer_nb.frames.schema_stream import EventDelta, EventError, EventRaw
-from steer_nb.wire import decode
+from steer_nb.ledger import event_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +92,7 @@ def core_rows(trace_id: str, entries: Sequence[Entry], **known: Sequence[Any]) -
 def _delta(entry: Entry) -> tuple[Any, ...]:
     if entry.kind != "in":
         return (None, None, None, None)
-    event = decode(entry.raw or "")
+    event = event_of(entry)
     delta = event.delta
     if isinstance(delta, str):
         return (delta, len(delta), None, None)
@@ -102,7 +102,7 @@ def _delta(entry: Entry) -> tuple[Any, ...]:
 def _error(entry: Entry) -> tuple[Any, ...]:
     if entry.kind != "in":
         return _NO_ERROR
-    event = decode(entry.raw or "")
+    event = event_of(entry)
     if event.family not in ("error", "lifecycle", "steer", "control", "unknown"):
         return _NO_ERROR
     found = event.error_fields

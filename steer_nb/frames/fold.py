@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.frames.arrays import utf8_length
 from steer_nb.frames.events import BATCH, GROUP_ROWS, GroupRows, Growing, core_rows
 from steer_nb.frames.schema_stream import EventCore
-from steer_nb.ledger import DEFAULT_LANE, Ledger
+from steer_nb.ledger import DEFAULT_LANE, Ledger, event_of, foreign_type
 from steer_nb.wire import SERVER_EVENT_TYPES, decode
 from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 
@@ -149,7 +149,7 @@ class Fold:
                     owner = None
                 else:
                     raw = entry.raw or ""
-                    event = decode(raw)
+                    event = decode(raw) if entry.data is None else event_of(entry)
                     size = len(raw) if raw.isascii() else utf8_length(raw)
                     lane = self._lane_of(entry, event, owner)
                 item_id = event.item_id
@@ -175,7 +175,7 @@ class Fold:
                 )
 
     def _extend(self, rows: list[Entry], events: list[Event], **known: list[Any]) -> None:
-        kinds = [_KINDS[entry.kind][event.type] for entry, event in zip(rows, events, strict=True)]
+        kinds = [_kind(entry, event) for entry, event in zip(rows, events, strict=True)]
         self.events.extend(
             core_rows(
                 self.trace_id,
@@ -205,7 +205,7 @@ class Fold:
         """Which lane a message travelled on, where that can be said."""
         if owner is not None:
             return self._use(entry, owner.lane.stream_id, event)
-        family = _KINDS[entry.kind][event.type][1]
+        family = _kind(entry, event)[1]
         if family == "error":
             errors = self.ledger.errors
             lane = errors[-1].lane if errors and errors[-1].entry is entry else None
@@ -225,7 +225,7 @@ class Fold:
             use.last = entry
         if entry.kind == "out":
             use.asked = True
-        elif event is not None and event.stream_id == stream_id:
+        elif event is not None and event.stream_id == stream_id and entry.data is None:
             use.echoed = True
         return use.lane_id
 
@@ -249,5 +249,19 @@ _KINDS: Final[dict[str, dict[str, tuple[str | None, str, bool | None]]]] = {
     "out": _Kinds(frozenset(_REQUESTS), _REQUESTS),
     "note": {"": (None, "control", None)},  # the end of a connection
 }
+
+
+def _kind(entry: Entry, event: Event) -> tuple[str | None, str, bool | None]:
+    """Its type word, its family, and whether that word is known."""
+    kind = _KINDS[entry.kind][event.type]
+    if entry.data is None:
+        return kind
+    foreign = foreign_type(entry)
+    if foreign is None:
+        return kind
+    # What a message of another service says decides its family; its reader knew how to read it.
+    return foreign or None, kind[1] if event.type else "control", True
+
+
 # What stands in the place of a message for the end of a connection.
 _NO_EVENT: Final = decode("{}")

@@ -106,20 +106,19 @@ def _connection(fold: Fold, state: ConnectionState) -> Row:
 def problem_rows(fold: Fold) -> list[Row]:
     """What was odd: in the file first, then in the messages."""
     trace = fold.trace
-    foreign = trace.header.source != "live"
     rows = fold.problems
     known = len(rows) - len(trace.file_problems)
     new = fold.ledger.problems[known:] if rows else (*trace.file_problems, *fold.ledger.problems)
     rows.extend(
         {
-            "file": trace.file if foreign or problem.line is not None else None,
+            "file": problem.file,
             "line": problem.line,
             "event_id": None if problem.seq is None else f"{fold.trace_id}/{problem.seq}",
             "trace_id": fold.trace_id,
             "kind": problem.kind,
             "detail": problem.detail,
         }
-        for problem in new
+        for problem in map(trace.located, new)
     )
     return list(rows)
 

@@ -272,7 +272,11 @@ ProblemCore = Columns(
     "problems",
     (
         Column("file", TEXT, "The file it was read from; null for a trace of our own."),
-        Column("line", INT, "The line of the file, from 1."),
+        Column(
+            "line",
+            INT,
+            "The line of the file, from 1; of a cassette or HAR file the entry, as detail says.",
+        ),
         Column("event_id", TEXT, "The event it was seen in."),
         TRACE_ID,
         Column(
@@ -292,7 +296,17 @@ TraceCore = Columns(
         TRACE_ID,
         Column(
             "source",
-            words("live", "replay", "sse", "jsonl", "vcr", "codex_rollout", "letta"),
+            words(
+                "live",
+                "replay",
+                "sse",
+                "jsonl",
+                "json",
+                "vcr",
+                "har",
+                "codex_rollout",
+                "letta",
+            ),
             "How it was recorded.",
             open=True,
         ),

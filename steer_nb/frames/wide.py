@@ -34,13 +34,15 @@ _ITEM: Final = {
 }
 
 
-def wide_of(get: Callable[[str, Columns], pd.DataFrame]) -> pd.DataFrame:
+def wide_of(get: Callable[[str, Columns], pd.DataFrame], *, several: bool = False) -> pd.DataFrame:
     """Join lanes, responses and items to the events.
 
     Parameters
     ----------
     get : callable
         Gives a table by name, with those columns.
+    several : bool
+        Whether they are of several traces, whose responses may have the same ids.
     """
     frame = get("events", EventCore + EventDelta)
     for table, keys, names in (
@@ -48,6 +50,8 @@ def wide_of(get: Callable[[str, Columns], pd.DataFrame]) -> pd.DataFrame:
         ("responses", ("response_id",), _RESPONSE),
         ("items", ("response_id", "output_index"), _ITEM),
     ):
+        if several and keys[0] == "response_id":
+            keys = ("trace_id", *keys)
         more = get(table, resolve(TABLES[table], (*keys, *names))).rename(columns=names)
         frame = frame.merge(more, on=list(keys), how="left")
     return frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steer_nb.ledger import recovery, rules
 from steer_nb.ledger.fold import Ledger
+from steer_nb.ledger.messages import event_of, foreign_type
 from steer_nb.ledger.state import (
     DEFAULT_LANE,
     ConnectionState,
@@ -31,6 +32,8 @@ __all__ = [
     "ServerErrorState",
     "SteerState",
     "ToolRun",
+    "event_of",
+    "foreign_type",
     "recovery",
     "rules",
 ]

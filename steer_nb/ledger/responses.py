@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.finished import dicts, finished_item, finished_items
+from steer_nb.ledger.messages import event_of, translated
 from steer_nb.ledger.notes import read_note
-from steer_nb.wire import decode, is_answer
+from steer_nb.trace.entries import Entry
+from steer_nb.wire import is_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from steer_nb.trace.entries import Entry
     from steer_nb.wire import Event
 
 __all__ = ["read"]
@@ -35,8 +36,12 @@ def read(entry: Entry) -> Sequence[f.Fact]:
     sequence of Fact
         Empty where it states nothing.
     """
+    if entry.data is not None:
+        said = translated(entry)
+        if said is not None:
+            return [fact for event in said for fact in _stated(entry, event)]
     if entry.kind == "in":
-        event = decode(entry.raw or "")
+        event = event_of(entry)
         kind = event.type
         channel = _DELTAS.get(kind)
         if channel is not None and type(event.delta) is str:
@@ -58,8 +63,16 @@ def read(entry: Entry) -> Sequence[f.Fact]:
             return (*found, *_odd(event))
         return found
     if entry.kind == "out":
-        return _request(entry)
+        return _request(entry, event_of(entry))
     return read_note(entry)
+
+
+def _stated(entry: Entry, event: Event) -> Sequence[f.Fact]:
+    """Read one of the events that say what a message in another service's words says."""
+    if entry.kind == "out":
+        return _request(entry, event)
+    data = {"lane": event.stream_id}
+    return read(Entry(entry.seq, entry.at, entry.t, "in", entry.connection, event.raw, data=data))
 
 
 # -- events ----------------------------------------------------------------------------------------
@@ -333,8 +346,7 @@ _EVENTS: Final[dict[str, Callable[[Event], tuple[f.Fact, ...]]]] = {
 # -- requests --------------------------------------------------------------------------------------
 
 
-def _request(entry: Entry) -> tuple[f.Fact, ...]:
-    event = decode(entry.raw or "")
+def _request(entry: Entry, event: Event) -> tuple[f.Fact, ...]:
     body = event.payload
     local = entry.data or {}
     if event.type == "response.create":

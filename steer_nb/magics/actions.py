@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.magics.grammar import CELL
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from steer_nb.client import Inject, Lane, Replay, Response, Session, Steer
     from steer_nb.client.checking import Check
     from steer_nb.ledger import Ledger
-    from steer_nb.trace import Trace
+    from steer_nb.trace import Trace, TraceSet
     from steer_nb.widgets import BoardView, LaneView
 
     Spaces = Sequence[Mapping[str, Any]]
@@ -231,10 +232,17 @@ def _save(parsed: Parsed, _: Spaces) -> None:
     say(f"Saved {len(trace)} entries to {path}.")
 
 
-def _load(parsed: Parsed, _: Spaces) -> Trace:
+def _load(parsed: Parsed, _: Spaces) -> Trace | TraceSet:
     import steer_nb
 
-    return steer_nb.load(parsed.get("path"))
+    loaded = steer_nb.load(parsed.get("path"), strict=bool(parsed.get("strict")))
+    problems = loaded.problems
+    if problems:
+        kinds = Counter(problem.kind for problem in problems)
+        told = ", ".join(f"{kind} ({n})" if n > 1 else kind for kind, n in kinds.most_common(6))
+        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        say(f"{many}: {told}. See frames.problems of what was loaded.")
+    return loaded
 
 
 def _replay(parsed: Parsed, _: Spaces) -> Replay:

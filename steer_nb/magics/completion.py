@@ -174,14 +174,14 @@ def _urls() -> list[str]:
 
 def _recorded_lanes(given: list[str]) -> list[str]:
     """The lanes of the trace that is to be played, if it can be read quickly."""
-    import steer_nb
     from steer_nb.ledger import DEFAULT_LANE
+    from steer_nb.trace import load_trace
 
     for name in given:
         file = Path(name).expanduser()
         if file.suffix == ".jsonl" and file.is_file() and file.stat().st_size < _QUICK:
             try:
-                ledger = steer_nb.load(file).ledger
+                ledger = load_trace(file).ledger
             except TraceError:
                 return []
             return [lane or DEFAULT_LANE for lane in ledger.lanes]

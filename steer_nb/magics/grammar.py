@@ -313,12 +313,15 @@ COMMANDS: dict[str, Command] = {
         ),
         Command(
             "load",
-            "read a trace from a file",
-            "steer_nb.load(path)",
-            (Argument("PATH", "the file", "path"),),
+            "read recordings: a file, a folder, or all files that match a pattern",
+            "steer_nb.load(path, strict=False)",
+            (Argument("PATH", "a file, a folder, or a pattern such as runs/*.jsonl", "path"),),
+            (Option("--strict", "refuse what is odd, instead of listing it as a problem"),),
             example="trace = %steer load run.jsonl",
             note="The trace is the result: bind it to a name, and find its tables in "
-            "trace.frames.events, trace.frames.steers and so on.",
+            "trace.frames.events, trace.frames.steers and so on. Known are our own traces and "
+            "journals, JSON lines of events, SSE captures, VCR cassettes, HAR files, Codex "
+            "rollouts, response objects, and Letta's streams and messages; compressed ones too.",
         ),
         Command(
             "replay",

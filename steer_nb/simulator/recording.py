@@ -199,9 +199,9 @@ class Recording:
             It holds nothing that a service sent.
         """
         from steer_nb.simulator.recording_reader import Reader
-        from steer_nb.trace import Trace, load
+        from steer_nb.trace import Trace, load_trace
 
-        trace = source if isinstance(source, Trace) else load(source)
+        trace = source if isinstance(source, Trace) else load_trace(source)
         where = trace.file or f"The trace {trace.trace_id[:8]}"
         if trace.header.dialect != "responses":
             msg = f"{where} is a recording of {trace.header.dialect!r}, not of the Responses API."

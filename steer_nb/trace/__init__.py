@@ -1,11 +1,12 @@
-"""The record of a session: entries, the log in memory, the journal on disk, and its reader."""
+"""The record of a session: entries, the log in memory, the journal on disk, and its readers."""
 
 from __future__ import annotations
 
 from steer_nb.trace.entries import PROBLEM_KINDS, SCHEMA, Entry, Header, Problem
 from steer_nb.trace.journal import Journal, journal_path, newest_journal
 from steer_nb.trace.log import Trace
-from steer_nb.trace.readers import load
+from steer_nb.trace.readers import load, load_trace
+from steer_nb.trace.sets import TraceSet
 
 __all__ = [
     "PROBLEM_KINDS",
@@ -15,7 +16,9 @@ __all__ = [
     "Journal",
     "Problem",
     "Trace",
+    "TraceSet",
     "journal_path",
     "load",
+    "load_trace",
     "newest_journal",
 ]

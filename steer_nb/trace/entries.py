@@ -30,8 +30,20 @@ PROBLEM_KINDS = (
     "number",
     "odd_field",
     "local",
+    "encoding",
+    "unknown_kind",
+    "skipped",
+    "unreadable",
+    "missing_package",
+    "newer",
+    "same_trace",
 )
-"""Words for what was odd; ``local`` is something on this machine, such as a full disk."""
+"""Words for what was odd; ``local`` is something on this machine, such as a full disk.
+
+Those after it are about files: characters that are no UTF-8, a kind of file that is not known,
+traffic of another service that was left out, a file that cannot be opened, a package that is not
+installed, a format of a newer version, and a second file of one trace.
+"""
 
 
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -81,7 +93,10 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     note : str or None
         The note's name (``note``).
     data : dict or None
-        A note's fields; for ``out``, what is known locally (``key``, ``lane``).
+        A note's fields; for messages, what is known locally: ``key`` (``out``), ``lane`` (also for
+        ``in``, in recordings whose messages name none). Recordings of other kinds have ``as``: the
+        events of the Responses API that say what `raw` says in its own words, and ``type``, what
+        `raw` calls itself.
     """
 
     seq: int
@@ -106,10 +121,14 @@ class Problem(msgspec.Struct, frozen=True):
     seq : int or None
         The trace entry it was seen in.
     line : int or None
-        The line of the file, from 1.
+        The line of the file, from 1; in a cassette or a HAR file the number of the entry, which
+        the detail names.
+    file : str or None
+        The file; None for what was seen in a trace of our own.
     """
 
     kind: str
     detail: str
     seq: int | None = None
     line: int | None = None
+    file: str | None = None

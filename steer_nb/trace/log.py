@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, overload
 
+import msgspec
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
     from typing import Any
 
@@ -16,7 +18,34 @@ if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
     from steer_nb.trace.entries import Entry, Header, Problem
 
-__all__ = ["Trace"]
+__all__ = ["Places", "Trace"]
+
+
+class Places:
+    """Where the entries of a recording stood in its file.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        One for each entry, from 1; 0 for what stood nowhere.
+    unit : {"line", "entry"}
+        What they count: lines, or the entries of a list, such as a cassette's interactions.
+    """
+
+    def __init__(self, numbers: Sequence[int], unit: str = "line") -> None:
+        self.numbers = numbers
+        self.unit = unit
+
+    def located(self, problem: Problem) -> Problem:
+        """Say of a problem where in the file it was seen."""
+        seq = problem.seq
+        if seq is None or problem.line is not None or not 0 <= seq < len(self.numbers):
+            return problem
+        line = self.numbers[seq] or None
+        detail = problem.detail
+        if self.unit == "entry" and line is not None:
+            detail = f"entry {line}: {detail}"
+        return msgspec.structs.replace(problem, line=line, detail=detail)
 
 
 class Trace:
@@ -49,6 +78,8 @@ class Trace:
         """What was odd about the file it was read from (torn last line …)."""
         self.file: str | None = None
         """The file it was read from, as it was named."""
+        self.places: Places | None = None
+        """Where its entries stood in that file, for recordings of others."""
         self._ledger: Ledger | None = None
         self._folded = 0
         self._frames: Frames | None = None
@@ -159,7 +190,14 @@ class Trace:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Everything odd that was found in the file and in the messages, oldest first."""
-        return (*self.file_problems, *self.ledger.problems)
+        return tuple(map(self.located, (*self.file_problems, *self.ledger.problems)))
+
+    def located(self, problem: Problem) -> Problem:
+        """Say of a problem where in the file it was seen, as far as that is known."""
+        if self.places is not None:
+            problem = self.places.located(problem)
+        foreign = self.header.source != "live" or problem.line is not None
+        return msgspec.structs.replace(problem, file=self.file) if foreign else problem
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write it as JSON lines: a header, then one entry a line, messages verbatim.
@@ -204,7 +242,11 @@ class Trace:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {"file": self.file, "file_problems": self.file_problems}
+        state = {
+            "file": self.file,
+            "file_problems": self.file_problems,
+            "places": self.places,
+        }
         return Trace, (self.header, self.entries[:]), state  # what is folded is folded anew
 
     def __repr__(self) -> str:

@@ -25,6 +25,7 @@ from steer_nb.trace import (
     Trace,
     journal_path,
     load,
+    load_trace,
     newest_journal,
 )
 from tests.support.traces import TraceBuilder, message
@@ -245,7 +246,7 @@ def test_a_bad_line_in_the_middle_is_a_problem(tmp_path):
     [
         (b"", "no steer_nb trace"),
         (b"hello\n", "no steer_nb trace"),
-        (b'{"type":"response.created"}\n', "no steer_nb trace"),
+        (b'{"type":"conversation.created"}\n', "no steer_nb trace"),
         (b'{"steer_nb":99,"trace_id":"x"}\n', "newer steer_nb"),
         (b"\xff\xfe\n", "no steer_nb trace"),
     ],
@@ -253,9 +254,17 @@ def test_a_bad_line_in_the_middle_is_a_problem(tmp_path):
 def test_what_is_no_trace_is_named(tmp_path, content, says):
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
-    with pytest.raises(TraceError, match=says) as caught:
-        load(path)
-    assert caught.value.path == str(path)
+    trace = load(path)
+    assert len(trace) == 0
+    (problem,) = trace.problems
+    assert problem.kind == ("newer" if "newer" in says else "unknown_kind")
+    assert says in problem.detail
+    assert problem.file == str(path)
+    assert list(trace.frames.problems["file"]) == [str(path)]
+    for refusing in (lambda: load(path, strict=True), lambda: load_trace(path)):
+        with pytest.raises(TraceError, match=says) as caught:
+            refusing()
+        assert caught.value.path == str(path)
 
 
 def test_a_missing_file_is_one_line(tmp_path):

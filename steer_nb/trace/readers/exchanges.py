@@ -1,0 +1,208 @@
+"""HTTP requests and their answers, out of cassettes, HAR files and other recordings.
+
+A request for a response becomes the `response.create` that asks the same; its answer, streamed or
+whole, becomes events of the same lane. A request that continues the newest response of a lane stays
+on that lane; every other one has a lane of its own, named after the file. What other services said
+is left out, and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steer_nb.trace.readers import letta_http
+from steer_nb.trace.readers.exchange import timed
+from steer_nb.trace.readers.requests import place_of, request_message
+from steer_nb.trace.readers.source import MissingExtra, decompress
+from steer_nb.trace.readers.sse import Stream, messages, other_service
+from steer_nb.wire.jsonio import loads
+
+if TYPE_CHECKING:
+    from steer_nb.trace.readers.exchange import Exchange
+    from steer_nb.trace.readers.recording import Recording
+
+__all__ = ["Exchanges", "body_message"]
+
+_STREAM: Final = re.compile(r"\s*(?:data|event|id|retry)\s*:|\s*:")
+_RESPONSES: Final = re.compile(r"/responses(?:/[^/]+)?/?$")
+_ENDS: Final = {
+    "completed": "response.completed",
+    "incomplete": "response.incomplete",
+    "failed": "response.failed",
+    "cancelled": "response.done",
+    "queued": "response.queued",
+    "in_progress": "response.in_progress",
+}
+_PEEKED: Final = 1 << 16
+_FAULTS: Final = 400
+"""From this HTTP status on an answer is an error."""
+
+
+class Exchanges:
+    """Takes exchanges in the order they were made."""
+
+    def __init__(self, found: Recording) -> None:
+        self._found = found
+        self._lane_of: dict[str, str] = {}
+        self._tips: dict[str, str | None] = {}
+        self._connected: int | None = None
+
+    def take(self, one: Exchange) -> None:
+        """Take one exchange, or note why it is left out."""
+        found = self._found
+        try:
+            body = _text(one.body, one.encoding)
+            asked_text = _text(one.request, "")
+        except MissingExtra as error:
+            found.odd("missing_package", str(error), one.number)
+            return
+        except ValueError as error:
+            found.odd("unreadable", f"{self._name(one)}: its body cannot be read ({error})",
+                      one.number)  # fmt: skip
+            return
+        asked = _object(asked_text)
+        answer = None if one.chunks or _STREAM.match(body) else _value(body)
+        if letta_http.is_exchange(one.url, asked, answer, body):
+            letta_http.take_exchange(found, one, asked_text, body, answer)
+            return
+        why = self._not_ours(one, asked, body, answer)
+        if why is not None:
+            found.odd("skipped", f"{self._name(one)}: {why}", one.number)
+            return
+        self._connect(one)
+        lane = self._lane(asked)
+        if one.method.upper() != "GET" and asked:
+            raw = request_message(asked_text, asked)
+            data = found.on_lane(lane)
+            found.message("out", raw, one.number, at=one.sent_at, data=data)
+        self._answer(one, lane, body, answer)
+
+    def _answer(self, one: Exchange, lane: str, body: str, answer: Any) -> None:
+        found, place = self._found, one.number
+        if answer is not None:
+            raw = body_message(body, answer, one.status)
+            found.message("in", raw, place, at=one.ended_at, data=found.on_lane(lane))
+            if isinstance(answer, dict):
+                self._joined(lane, answer.get("id"), answer.get("object") == "response")
+            return
+        stream = Stream(found, lane)
+        for message, at, t in timed(one, body):
+            stream.take(message, place, at, t)
+            self._joined(lane, stream.last_response, stream.last_response is not None)
+        if not body.strip() and not one.chunks:
+            found.odd("truncated", f"{self._name(one)}: its answer was not recorded", place)
+        stream.end(place, one.ended_at)
+
+    def _joined(self, lane: str, response_id: object, is_response: bool) -> None:
+        if is_response and isinstance(response_id, str):
+            self._lane_of.setdefault(response_id, lane)
+            self._tips[lane] = response_id
+
+    def _lane(self, asked: dict[str, Any]) -> str:
+        """The lane of a request: that of what it continues, or a new one."""
+        previous = asked.get("previous_response_id")
+        known = self._lane_of.get(previous) if isinstance(previous, str) else None
+        if known is not None and self._tips.get(known) == previous:
+            return known
+        name = self._found.lane
+        if self._tips:
+            name = f"{name}-{len(self._tips) + 1}"
+        self._tips[name] = None
+        return name
+
+    def _connect(self, one: Exchange) -> None:
+        if self._connected != self._found.connection:
+            self._found.connected(place_of(one.url), one.sent_at)
+            self._connected = self._found.connection
+
+    def _not_ours(self, one: Exchange, asked: dict[str, Any], body: str, answer: Any) -> str | None:
+        """Why an exchange is no traffic of the Responses API; None where it is."""
+        path = place_of(one.url)
+        if isinstance(answer, dict):
+            if answer.get("object") == "response":
+                return None
+            other = other_service(answer)
+            if other is not None:
+                return f"an answer of {other}, not of the Responses API"
+            if "input" in asked and ("model" in asked or _RESPONSES.search(path)):
+                if answer.get("object") != "list" and _is_error(answer, one.status):
+                    return None
+                return "an answer that is no response object"
+            if _RESPONSES.search(path) and _is_error(answer, one.status):
+                return None
+        elif one.chunks or _STREAM.match(body):
+            other = _other_stream(body or "".join(text for _, text in one.chunks))
+            return None if other is None else f"a stream of {other}, not of the Responses API"
+        elif "input" in asked and not body.strip():
+            return None
+        if "messages" in asked:
+            return "a request of Chat Completions, not of the Responses API"
+        return "no traffic of the Responses API"
+
+    @staticmethod
+    def _name(one: Exchange) -> str:
+        return " ".join(filter(None, (one.method.upper(), place_of(one.url)))) or "an exchange"
+
+
+def body_message(body: str, answer: Any, status: int | None) -> str:
+    """Give the body of an answer that was not streamed as the event that would have said the same.
+
+    Examples
+    --------
+    >>> body = '{"object":"response","id":"r","status":"completed"}'
+    >>> body_message(body, {"object": "response", "status": "completed"}, 200)
+    '{"type":"response.completed","response":{"object":"response","id":"r","status":"completed"}}'
+    """
+    if isinstance(answer, dict) and answer.get("object") == "response":
+        kind = _ENDS.get(str(answer.get("status")), "response.done")
+        return f'{{"type":"{kind}","response":{body.strip()}}}'
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        told = answer.get("detail", error) if isinstance(answer, dict) else answer
+        error = {"message": told if isinstance(told, str) else json.dumps(told)}
+    named = {} if status is None else {"status": status}
+    return json.dumps({"type": "error", **named, "error": error}, ensure_ascii=False)
+
+
+def _is_error(answer: dict[str, Any], status: int | None) -> bool:
+    return (status is not None and status >= _FAULTS) or isinstance(answer.get("error"), dict)
+
+
+def _text(body: bytes | str | None, encoding: str) -> str:
+    if body is None:
+        return ""
+    if isinstance(body, str):
+        return body
+    return decompress(body, encoding.lower()).decode(errors="replace")
+
+
+def _value(text: str) -> Any:
+    """Decode a JSON body; None for what is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        try:
+            return loads(text)[0]
+        except (ValueError, RecursionError):
+            return None
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = _value(text) if text else None
+    return value if isinstance(value, dict) else {}
+
+
+def _other_stream(body: str) -> str | None:
+    """Whose stream it is, where it says so; None for the Responses API."""
+    for number, message in enumerate(messages(enumerate(body[:_PEEKED].encode().splitlines(), 1))):
+        value = _object(message.data.decode(errors="replace"))
+        if "type" in value or number > 3:
+            return None
+        other = other_service(value)
+        if other is not None:
+            return other
+    return None

@@ -1,0 +1,58 @@
+"""Our own files: a saved trace, or the journal of a session, perhaps one that is still written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from steer_nb.trace.entries import SCHEMA, Entry, Header
+
+if TYPE_CHECKING:
+    from steer_nb.trace.readers.recording import Recording
+    from steer_nb.trace.readers.source import Source
+
+__all__ = ["read", "recognise"]
+
+UNIT = "line"
+
+_header = msgspec.json.Decoder(Header)
+_entry = msgspec.json.Decoder(Entry)
+
+
+def recognise(head: bytes) -> bool:
+    """Say whether a file begins with the header of a trace."""
+    return b'"steer_nb"' in head and _header_of(head.split(b"\n", 1)[0]) is not None
+
+
+def _header_of(line: bytes) -> Header | None:
+    try:
+        return _header.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def read(source: Source, found: Recording) -> None:
+    """Read a trace file: its entries are the trace's entries, as they are."""
+    # Only LF ends a line: U+2028 and its like are ordinary characters inside a message.
+    lines = source.lines()
+    _, first = next(lines)
+    header = found.header = _header_of(first)
+    assert header is not None
+    if header.steer_nb > SCHEMA:
+        newer = (
+            f"written by a newer steer_nb (format {header.steer_nb}, this one reads up to "
+            f"{SCHEMA}); update with: pip install -U steer-nb"
+        )
+        found.odd("newer", newer, 1)
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            entry = _entry.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            what = "torn last line" if source.torn else "no trace entry"
+            kind = "truncated" if source.torn else "bad_json"
+            found.odd(kind, f"{what}: {error}", number)
+        else:
+            found.entries.append(entry)

@@ -1,0 +1,328 @@
+"""The bytes of a recording: opened, decompressed, cut into lines, and never read twice.
+
+What breaks off in the middle (a torn archive, half a character) is given up to there and said by
+`Source.broken`; nothing here raises for what a file holds.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import re
+import zlib
+from hashlib import sha256
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from steer_nb.errors import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+__all__ = ["PACKED", "MissingExtra", "Source", "decompress", "extra"]
+
+CHUNK: Final = 1 << 16
+"""Bytes that are read at once; the first of them show what kind of recording it is."""
+
+_BOM: Final = codecs.BOM_UTF8
+_WIDE: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_ENDS: Final = {False: re.compile(rb"\n"), True: re.compile(rb"\r\n|\n|\r")}
+
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+PACKED: Final = (".gz", ".zst", ".br", ".bz2", ".xz")
+"""Endings of compressed files, which are no part of a recording's name."""
+_FAULTS: Final = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+
+
+class MissingExtra(TraceError):
+    """An optional package is needed to read this; the message names the extra that brings it."""
+
+
+def extra(module: str, name: str, what: str) -> Any:
+    """Import an optional package.
+
+    Parameters
+    ----------
+    module : str
+        The package to import.
+    name : str
+        The extra that brings it.
+    what : str
+        What needs it, for the message.
+
+    Raises
+    ------
+    MissingExtra
+        It is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        msg = f'{what} needs the package {module}: pip install "steer-nb[{name}]"'
+        raise MissingExtra(msg) from error
+
+
+class _Brotli:
+    """A brotli stream as something that can be read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._module = extra("brotli", "brotli", "A file compressed with brotli")
+        self._decoder = self._module.Decompressor()
+
+    def read(self, size: int) -> bytes:
+        while True:
+            packed = self._file.read(size)
+            if not packed:
+                if not self._decoder.is_finished():
+                    msg = "the compressed file breaks off"
+                    raise EOFError(msg)
+                return b""
+            try:
+                found: bytes = self._decoder.process(packed)
+            except self._module.error as error:
+                raise ValueError(str(error)) from error
+            if found:
+                return found
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _zstd(file: Any) -> Any:
+    try:
+        module = import_module("compression.zstd")  # Python 3.14 has it
+    except ImportError:
+        module = extra("zstandard", "zstd", "A file compressed with Zstandard")
+        return module.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    return module.open(file, "rb")
+
+
+_OPENERS: Final[tuple[tuple[bytes, Callable[[Any], Any]], ...]] = (
+    (b"\x1f\x8b", gzip.open),
+    (_ZSTD, _zstd),
+    (b"BZh", bz2.open),
+    (b"\xfd7zXZ\x00", lzma.open),
+)
+
+
+class Source:
+    """One file, read from its beginning to its end.
+
+    Parameters
+    ----------
+    path : Path
+        The file; compressed ones are opened as what they hold.
+    report : callable
+        Told of each chunk how many bytes of the file were read.
+
+    Attributes
+    ----------
+    head : bytes
+        The first bytes of its content, without a byte order mark.
+    broken : str or None
+        Why it could not be read to its end; known once everything was read.
+    torn : bool
+        Whether its last line has no line end behind it; known once all lines were read.
+
+    Raises
+    ------
+    TraceError
+        There is no such file, or it may not be read.
+    MissingExtra
+        It is compressed in a way that needs another package.
+    """
+
+    def __init__(self, path: Path, report: Callable[[int], None] = lambda _: None) -> None:
+        self.path = path
+        self.broken: str | None = None
+        self.torn = False
+        self._report = report
+        self._digest = sha256()
+        try:
+            self._file: Any = path.open("rb")
+        except OSError as error:
+            raise unreadable(path, error) from error
+        try:
+            self._plain = self._open()
+            self._wide: Any = None
+            self._tail = b""
+            self.head = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> Any:
+        try:
+            magic = self._file.read(8)
+            self._file.seek(0)
+        except OSError as error:  # a folder, a device, a network that is gone
+            raise unreadable(self.path, error) from error
+        for begins, opener in _OPENERS:
+            if magic.startswith(begins):
+                return opener(self._file)
+        return _Brotli(self._file) if self.path.suffix == ".br" else self._file
+
+    def _start(self) -> bytes:
+        head = b""
+        while len(head) < CHUNK:
+            chunk = self._read()
+            if not chunk:
+                break
+            head += chunk
+        for begins, encoding in _WIDE.items():
+            if head.startswith(begins):
+                self._wide = codecs.getincrementaldecoder(encoding)("replace")
+                return str(self._wide.decode(head[2:])).encode("utf-8", "replace")
+        return head.removeprefix(_BOM)
+
+    def _read(self) -> bytes:
+        if self.broken is not None:
+            return b""
+        try:
+            chunk: bytes = self._plain.read(CHUNK)
+        except _FAULTS as error:
+            self.broken = str(error) or type(error).__name__
+            return b""
+        self._digest.update(chunk)
+        self._report(len(chunk))
+        return chunk
+
+    def chunks(self) -> Iterator[bytes]:
+        """Give everything, piece by piece, as UTF-8. Only once."""
+        yield self.head
+        while chunk := self._read():
+            if self._wide is not None:
+                chunk = str(self._wide.decode(chunk)).encode("utf-8", "replace")
+            yield chunk
+
+    def lines(self, *, any_end: bool = False) -> Iterator[tuple[int, bytes]]:
+        r"""Give the lines, without their ends, and their numbers from 1. Only once.
+
+        Parameters
+        ----------
+        any_end : bool
+            Whether a lone CR ends a line, too, as in a stream of events; else only LF does, since
+            other line ends may stand within a message.
+        """
+        ends, number, rest = _ENDS[any_end], 0, b""
+        pieces: list[bytes] = []
+        for chunk in self.chunks():
+            if any_end and rest == b"\r":  # the second half of a CRLF may come with this chunk
+                chunk, rest = rest + chunk, b""
+            if any_end and chunk.endswith(b"\r"):
+                chunk, rest = chunk[:-1], b"\r"
+            first, *others = ends.split(chunk)
+            pieces.append(first)
+            for line in others:
+                number += 1
+                yield number, b"".join(pieces).removesuffix(b"\r")
+                pieces = [line]
+        last = b"".join(pieces)
+        if rest:
+            yield number + 1, last
+        elif last:
+            self.torn = True
+            yield number + 1, last
+
+    def content(self) -> bytes:
+        """Give everything at once: for kinds that cannot be read in pieces. Only once."""
+        return b"".join(self.chunks())
+
+    def identity(self) -> str:
+        """32 hex digits that are the same for the same content; known once everything was read."""
+        return self._digest.hexdigest()[:32]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        for file in (getattr(self, "_plain", None), self._file):
+            if file is not None:
+                file.close()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def unreadable(path: Path, error: OSError) -> TraceError:
+    """Say that a file cannot be opened."""
+    msg = f"The trace {path} cannot be read ({error.strerror or error})."
+    return TraceError(msg, path=str(path))
+
+
+def decompress(body: bytes, encoding: str = "") -> bytes:
+    """Undo the compression of an HTTP body, as far as there is one.
+
+    Recorders differ in whether they keep a body as it travelled, and some hide the header that
+    would say so. So the bytes are asked first, and the header only where they do not tell.
+
+    Parameters
+    ----------
+    body : bytes
+        What was recorded.
+    encoding : str
+        Its ``Content-Encoding``, if that is known.
+
+    Raises
+    ------
+    MissingExtra
+        It needs a package that is not installed.
+    ValueError
+        It is none of what its header says, or breaks off.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> decompress(gzip.compress(b'{"object":"response"}'))
+    b'{"object":"response"}'
+    """
+    try:
+        if body.startswith(b"\x1f\x8b"):
+            return _unzipped(body, 31)
+        if body.startswith(_ZSTD):
+            return _unpacked_zstd(body)
+        if not body or _is_text(body):
+            return body
+        if "br" in encoding:
+            module = extra("brotli", "brotli", "A body compressed with brotli")
+            try:
+                found: bytes = module.decompress(body)
+            except module.error as error:
+                raise ValueError(str(error)) from error
+            return found
+        if "deflate" in encoding:
+            return _unzipped(body, 15 if body[0] & 0x0F == 8 else -15)
+    except (zlib.error, EOFError, OSError) as error:
+        raise ValueError(str(error)) from error
+    return body
+
+
+def _unzipped(body: bytes, bits: int) -> bytes:
+    decoder = zlib.decompressobj(bits)
+    return decoder.decompress(body) + decoder.flush()  # what is there of one that breaks off
+
+
+def _unpacked_zstd(body: bytes) -> bytes:
+    try:
+        found: bytes = import_module("compression.zstd").decompress(body)
+    except ImportError:
+        module = extra("zstandard", "zstd", "A body compressed with Zstandard")
+        try:
+            decoder = module.ZstdDecompressor().decompressobj()
+            found = decoder.decompress(body)
+        except module.ZstdError as error:
+            raise ValueError(str(error)) from error
+    return found
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return error.start > len(body) - 4 and body[:1].isascii()  # cut within a character
+    return b"\x00" not in body
