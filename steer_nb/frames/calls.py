@@ -160,7 +160,7 @@ def call_key(item: ItemState) -> str:
 
 def _call(fold: Fold, response: ResponseState, item: ItemState, key: str) -> Row:
     text, as_json, valid = _arguments(item)
-    ours = key in response.required
+    ours = key in response.required or item.type == "letta_approval_call"
     if not ours and _output_of(response, item) is None:
         ours = stub_for(item.data) is not None
     return {

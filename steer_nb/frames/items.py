@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.frames.arrays import json_text
 from steer_nb.frames.responses import seconds
+from steer_nb.frames.results import content_text
 
 if TYPE_CHECKING:
     from steer_nb.frames.fold import Fold
@@ -45,7 +46,7 @@ def _row(fold: Fold, response: ResponseState, item: ItemState) -> Row:
         "name": item.name,
         "call_id": item.call_id,
         "agent_name": item.agent_name,
-        "text": next((item.joined(name) for name in _TEXTS if _has(item, name)), None),
+        "text": next((item.joined(name) for name in _TEXTS if _has(item, name)), _said(data)),
         "summary_text": item.summary_text if _has(item, "summary") else None,
         "n_deltas": item.n_deltas,
         "n_annotations": item.n_annotations,
@@ -61,6 +62,14 @@ def _row(fold: Fold, response: ResponseState, item: ItemState) -> Row:
 
 # What agents say to each other, and what the service's own actions gave, is no output text.
 _TEXTS: Final = ("text", "message", "output", "reasoning")
+
+
+def _said(data: dict[str, Any]) -> str | None:
+    """The text of what was said to a model, or given back, where a recording has it as items."""
+    if data.get("type") == "letta_tool_call_output":
+        return content_text(data.get("output"))
+    said = data.get("type") == "message" and data.get("role") in ("user", "system", "developer")
+    return content_text(data.get("content")) if said else None
 
 
 def _encrypted(data: dict[str, Any]) -> bool:

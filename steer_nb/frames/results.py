@@ -119,6 +119,10 @@ def server_result(call: dict[str, Any], output: dict[str, Any] | None) -> Result
     held = call if output is None else output
     text = _held_text(held)
     status = held.get("status", call.get("status"))
+    if str(call.get("type")).startswith("letta_"):  # its calls are over when they are answered
+        if output is None:
+            return "none", None
+        return ("error" if status == "error" else "value"), text
     if status == "failed":
         return "error", text
     if status == "completed" or (status is None and (output is not None or text is not None)):

@@ -31,8 +31,8 @@ def event_of(entry: Entry) -> Event:
     Returns
     -------
     Event
-        For a message in another service's words, the first of the events that say the same, with
-        the message itself as its `raw`.
+        For a message in another service's words, the one that says most of the events that say
+        the same.
     """
     event = decode(entry.raw or "")
     return event if entry.data is None else _completed(event, entry, entry.data)
@@ -41,9 +41,9 @@ def event_of(entry: Entry) -> Event:
 def _completed(event: Event, entry: Entry, data: dict[str, Any]) -> Event:
     said = translated(entry)
     if said is not None:
-        raw = event.raw
-        event = said[0] if said else decode("{}")
-        event.raw = raw
+        # What a message adds to a response says more than that the response began or ended.
+        added = [one for one in said if one.family != "lifecycle"]
+        event = (added or said or [decode("{}")])[-1]
     elif not event.type and isinstance(data.get("event"), str):
         event.type = data["event"]  # how the stream called it, where the message does not
     lane = data.get("lane")

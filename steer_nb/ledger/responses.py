@@ -72,7 +72,9 @@ def _stated(entry: Entry, event: Event) -> Sequence[f.Fact]:
     if entry.kind == "out":
         return _request(entry, event)
     data = {"lane": event.stream_id}
-    return read(Entry(entry.seq, entry.at, entry.t, "in", entry.connection, event.raw, data=data))
+    said = Entry(entry.seq, entry.at, entry.t, "in", entry.connection, event.raw, data=data)
+    # That the Responses API has no such word is nothing odd about the other service.
+    return [fact for fact in read(said) if type(fact) is not f.Odd]
 
 
 # -- events ----------------------------------------------------------------------------------------
@@ -350,7 +352,8 @@ def _request(entry: Entry, event: Event) -> tuple[f.Fact, ...]:
     body = event.payload
     local = entry.data or {}
     if event.type == "response.create":
-        previous = body.get("previous_response_id")
+        # Where a request repeats a conversation, its recording may know which response it goes on.
+        previous = body.get("previous_response_id") or local.get("continues")
         items, repeated = body.get("input"), local.get("repeated")
         first = repeated if isinstance(repeated, int) else 0
         said = dicts(items[first:] if isinstance(items, list) else None)

@@ -94,9 +94,10 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         The note's name (``note``).
     data : dict or None
         A note's fields; for messages, what is known locally: ``key`` (``out``), ``lane`` (also for
-        ``in``, in recordings whose messages name none). Recordings of other kinds have ``as``: the
-        events of the Responses API that say what `raw` says in its own words, and ``type``, what
-        `raw` calls itself.
+        ``in``, in recordings whose messages name none), ``repeated`` and ``continues`` (how many
+        items of a request's input repeat a conversation, and whose it is). Recordings of other
+        kinds have ``as``: the events of the Responses API that say what `raw` says in its own
+        words, and ``type``, what `raw` calls itself.
     """
 
     seq: int

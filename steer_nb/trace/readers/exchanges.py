@@ -18,7 +18,8 @@ from steer_nb.trace.readers import letta_http
 from steer_nb.trace.readers.exchange import timed
 from steer_nb.trace.readers.requests import place_of, request_message
 from steer_nb.trace.readers.source import MissingExtra, decompress
-from steer_nb.trace.readers.sse import Stream, messages, other_service
+from steer_nb.trace.readers.sse import Stream, keys_of, messages, other_service
+from steer_nb.wire import is_answer
 from steer_nb.wire.jsonio import loads
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _ENDS: Final = {
     "queued": "response.queued",
     "in_progress": "response.in_progress",
 }
+_SAID_BY_CLIENT: Final = frozenset({"message", "item_reference", "additional_tools"})
 _PEEKED: Final = 1 << 16
 _FAULTS: Final = 400
 """From this HTTP status on an answer is an error."""
@@ -49,6 +51,7 @@ class Exchanges:
         self._found = found
         self._lane_of: dict[str, str] = {}
         self._tips: dict[str, str | None] = {}
+        self._keys: dict[str, set[str]] = {}
         self._connected: int | None = None
 
     def take(self, one: Exchange) -> None:
@@ -74,10 +77,10 @@ class Exchanges:
             found.odd("skipped", f"{self._name(one)}: {why}", one.number)
             return
         self._connect(one)
-        lane = self._lane(asked)
+        lane, known = self._lane(asked)
         if one.method.upper() != "GET" and asked:
             raw = request_message(asked_text, asked)
-            data = found.on_lane(lane)
+            data = found.on_lane(lane, **known)
             found.message("out", raw, one.number, at=one.sent_at, data=data)
         self._answer(one, lane, body, answer)
 
@@ -87,32 +90,46 @@ class Exchanges:
             raw = body_message(body, answer, one.status)
             found.message("in", raw, place, at=one.ended_at, data=found.on_lane(lane))
             if isinstance(answer, dict):
-                self._joined(lane, answer.get("id"), answer.get("object") == "response")
+                is_response = answer.get("object") == "response"
+                self._joined(
+                    lane, answer.get("id") if is_response else None, keys_of(answer.get("output"))
+                )
             return
         stream = Stream(found, lane)
         for message, at, t in timed(one, body):
             stream.take(message, place, at, t)
-            self._joined(lane, stream.last_response, stream.last_response is not None)
+            self._joined(lane, stream.last_response, stream.keys)
         if not body.strip() and not one.chunks:
             found.odd("truncated", f"{self._name(one)}: its answer was not recorded", place)
         stream.end(place, one.ended_at)
 
-    def _joined(self, lane: str, response_id: object, is_response: bool) -> None:
-        if is_response and isinstance(response_id, str):
+    def _joined(self, lane: str, response_id: object, keys: set[str]) -> None:
+        if isinstance(response_id, str):
             self._lane_of.setdefault(response_id, lane)
             self._tips[lane] = response_id
+            self._keys[lane] = keys
 
-    def _lane(self, asked: dict[str, Any]) -> str:
-        """The lane of a request: that of what it continues, or a new one."""
+    def _lane(self, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The lane of a request, that of what it continues or a new one; and what else is known.
+
+        Without a chain on the service's side a request repeats the conversation. Then the ids in
+        it say which response it continues, as surely as that response's own id would.
+        """
         previous = asked.get("previous_response_id")
         known = self._lane_of.get(previous) if isinstance(previous, str) else None
         if known is not None and self._tips.get(known) == previous:
-            return known
+            return known, {}
+        items = asked.get("input")
+        if previous is None and isinstance(items, list):
+            named = keys_of(items)
+            for lane, keys in self._keys.items():
+                if named & keys:
+                    return lane, {"continues": self._tips[lane], "repeated": _repeated(items)}
         name = self._found.lane
         if self._tips:
             name = f"{name}-{len(self._tips) + 1}"
         self._tips[name] = None
-        return name
+        return name, {}
 
     def _connect(self, one: Exchange) -> None:
         if self._connected != self._found.connection:
@@ -146,6 +163,19 @@ class Exchanges:
     @staticmethod
     def _name(one: Exchange) -> str:
         return " ".join(filter(None, (one.method.upper(), place_of(one.url)))) or "an exchange"
+
+
+def _repeated(items: list[Any]) -> int:
+    """How many items of an input repeat what was said before: up to the last of the model's own."""
+    for place in range(len(items), 0, -1):
+        item = items[place - 1]
+        if isinstance(item, dict) and not is_answer(item):
+            kind = item.get("type", "message")
+            if kind not in _SAID_BY_CLIENT or (
+                kind == "message" and item.get("role") == "assistant"
+            ):
+                return place
+    return 0
 
 
 def body_message(body: str, answer: Any, status: int | None) -> str:

@@ -44,7 +44,7 @@ def take_exchange(found: Recording, one: Exchange, asked_text: str, body: str, a
         said = _requested(decoded(asked_text), place)
         data = found.on_lane(lane, **{"as": said, "type": "request"})
         found.message("out", harmless(asked_text), one.number, at=one.sent_at, data=data)
-    if answer is None and body:
+    if answer is None and (body or one.chunks):
         _stream(Stream(found, lane), one, body)
         return
     listed = answer.get("messages") if isinstance(answer, dict) else answer

@@ -291,7 +291,7 @@ def decompress(body: bytes, encoding: str = "") -> bytes:
         if "br" in encoding:
             module = extra("brotli", "brotli", "A body compressed with brotli")
             try:
-                found: bytes = module.decompress(body)
+                found: bytes = module.Decompressor().process(body)
             except module.error as error:
                 raise ValueError(str(error)) from error
             return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steer_nb.trace.readers.recording import Recording
     from steer_nb.trace.readers.source import Source
 
-__all__ = ["Message", "Stream", "messages", "read", "recognise"]
+__all__ = ["Message", "Stream", "keys_of", "messages", "other_service", "read", "recognise"]
 
 UNIT = "line"
 
@@ -114,6 +114,8 @@ class Stream:
         self.found = found
         self.lane = lane
         self.last_response: str | None = None
+        self.keys: set[str] = set()
+        """Ids of what the last response wrote, by which a later request may repeat it."""
         self.foreign: str | None = None
         """Whose messages these are, where they are not read: then none of them was taken."""
         self._open: str | None = None
@@ -149,10 +151,13 @@ class Stream:
             response_id = (event.object("response") or {}).get("id")
             if isinstance(response_id, str) and kind == "response.created":
                 self.last_response = response_id
+                self.keys.clear()
             self._open = self._open or str(response_id)
             self._ended = False
         elif kind.startswith(_SAID) and not self._ended:
             self._open = self._open or "its response"
+        if kind == "response.output_item.done":
+            self.keys |= keys_of([event.object("item")])
         data = None
         if event.stream_id is None:
             named = {} if event.type or not message.event else {"event": message.event}
@@ -175,6 +180,18 @@ class Stream:
         if self._open is not None:
             self.found.closed("the recording breaks off", place, at=at)
             self.found.connection += 1
+
+
+def keys_of(items: object) -> set[str]:
+    """The ids of items, and of the calls that they make or answer."""
+    listed = items if isinstance(items, list) else []
+    named = (
+        item.get(name)
+        for item in listed
+        if isinstance(item, dict)
+        for name in ("id", "call_id", "approval_request_id")
+    )
+    return {key for key in named if isinstance(key, str) and key}
 
 
 def other_service(value: dict[str, object]) -> str | None:
