@@ -242,7 +242,7 @@ def test_an_approval_and_its_continuation():
     assert (call["owner"], call["result_kind"]) == ("client", "none")
     later = named("openai-mcp-tool-approval.2.chunks.txt")
     assert not rows(later, "required_inputs")
-    assert rows(later)[0]["output_text"].startswith("I wasn’t able to create the short link")
+    assert rows(later)[0]["output_text"].startswith("I wasn\u2019t able to create the short")
 
 
 def test_events_of_more_than_100_kib():

@@ -30,6 +30,7 @@ _BEGIN: Final = re.compile(
     rb"(?:interactions|http_interactions|requests|responses):\s*(?:\n|\Z|#|\[)"
 )
 _PYTHON: Final = "tag:yaml.org,2002:python/"
+_ATTEMPTS: Final = 4
 _ITEM: Final = re.compile(r"^- ", re.MULTILINE)
 
 
@@ -74,17 +75,20 @@ def read(source: Source, found: Recording) -> None:
     text = source.content().decode("utf-8", "replace")
     faults = (yaml.YAMLError, ValueError, TypeError, RecursionError, AttributeError)
     value, why = None, source.broken
+    attempts = 0
     while text.strip():
+        attempts += 1
         try:
             value = yaml.load(text, Loader=loader)  # a safe loader
             break
         except faults as error:
             why = why or _sentence(error)
             items = [match.start() for match in _ITEM.finditer(text)]
+            if attempts > _ATTEMPTS:  # more is broken than an end that is missing
+                items = items[: len(items) // 2]
             text = text[: _cut(text, items, error)] if items else ""
-    read_document("", value if isinstance(value, dict) else {}, found)
-    if why is not None:
-        found.odd("truncated", f"the rest cannot be read: {why}", None)
+    broken = None if why is None else f"the rest cannot be read: {why}"
+    _read(value if isinstance(value, dict) else {}, found, broken)
 
 
 def _sentence(error: Exception) -> str:
@@ -108,8 +112,14 @@ def _cut(text: str, items: list[int], error: Exception) -> int:
 
 def read_document(_: str, value: Any, found: Recording) -> None:
     """Read a cassette that is decoded already."""
+    _read(value, found, None)
+
+
+def _read(value: dict[str, Any], found: Recording, broken: str | None) -> None:
     exchanges = Exchanges(found)
+    number = 0
     for number, (request, response, recorded) in enumerate(_pairs(value), start=1):
+        response = {} if response is None else response  # it breaks off before that
         if not isinstance(request, dict) or not isinstance(response, dict):
             found.odd("not_object", "no request with its response", number)
             continue
@@ -126,6 +136,9 @@ def read_document(_: str, value: Any, found: Recording) -> None:
                 ended_at=_moment(recorded),
             )
         )
+    if not number and broken is None:
+        broken = "the cassette holds no interaction"
+    exchanges.end(broken)
 
 
 def _pairs(value: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
@@ -140,7 +153,7 @@ def _pairs(value: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
     told = responses if isinstance(responses, list) else []
     for index, request in enumerate(asked):
         # A cassette that breaks off has requests whose responses were never written.
-        yield request, told[index] if index < len(told) else {}, None
+        yield request, told[index] if index < len(told) else None, None
 
 
 def _body(value: Any) -> bytes | str | None:

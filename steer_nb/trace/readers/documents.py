@@ -78,6 +78,7 @@ def read_exchange(_: str, value: Any, found: Recording) -> None:
                 chunks=_chunks(one.get("chunks")),
             )
         )
+    exchanges.end()
 
 
 def _written(body: Any) -> str | None:

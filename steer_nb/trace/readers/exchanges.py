@@ -53,6 +53,8 @@ class Exchanges:
         self._tips: dict[str, str | None] = {}
         self._keys: dict[str, set[str]] = {}
         self._connected: int | None = None
+        self.unanswered = 0
+        """Requests whose answers the file does not hold."""
 
     def take(self, one: Exchange) -> None:
         """Take one exchange, or note why it is left out."""
@@ -84,6 +86,15 @@ class Exchanges:
             found.message("out", raw, one.number, at=one.sent_at, data=data)
         self._answer(one, lane, body, answer)
 
+    def end(self, why: str | None = None) -> None:
+        """Say once what the file does not hold; `why` is how it breaks off, if it does."""
+        n = self.unanswered
+        lost = f"{n} request{'' if n == 1 else 's'} without the recorded answer" if n else None
+        if why is not None:
+            self._found.odd("truncated", f"{why}; {lost}" if lost else why, None)
+        elif lost is not None:
+            self._found.odd("truncated", lost, None)
+
     def _answer(self, one: Exchange, lane: str, body: str, answer: Any) -> None:
         found, place = self._found, one.number
         if answer is not None:
@@ -95,12 +106,13 @@ class Exchanges:
                     lane, answer.get("id") if is_response else None, keys_of(answer.get("output"))
                 )
             return
+        if not body.strip() and not one.chunks:
+            self.unanswered += 1
+            return
         stream = Stream(found, lane)
         for message, at, t in timed(one, body):
             stream.take(message, place, at, t)
             self._joined(lane, stream.last_response, stream.keys)
-        if not body.strip() and not one.chunks:
-            found.odd("truncated", f"{self._name(one)}: its answer was not recorded", place)
         stream.end(place, one.ended_at)
 
     def _joined(self, lane: str, response_id: object, keys: set[str]) -> None:

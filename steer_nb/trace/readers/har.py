@@ -80,8 +80,8 @@ def read(_: str, value: Any, found: Recording) -> None:
                 ended_at=sent_at + took / 1000 if known else None,
             )
         )
-    if "truncated" in value:
-        found.odd("truncated", f"the file breaks off {value['truncated']}", None)
+    broken = value.get("truncated")
+    exchanges.end(None if broken is None else f"the file breaks off {broken}")
 
 
 def _socket(

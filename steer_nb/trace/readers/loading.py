@@ -167,6 +167,8 @@ def _load_set(paths: list[Path], *, strict: bool, progress: bool | None) -> Trac
             known = seen.get(trace.trace_id)
             if known is not None:
                 problem = _same(known, trace)
+                if strict:
+                    _refuse([problem])
                 problems.append(problem)
                 if trace.header.source == "live" and _begins(known, trace):
                     continue

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["PACKED", "MissingExtra", "Source", "decompress", "extra"]
 
 CHUNK: Final = 1 << 16
-"""Bytes that are read at once; the first of them show what kind of recording it is."""
+HEAD: Final = 1 << 20
+"""So many of the first bytes show what kind of recording it is: one event may be large."""
 
 _BOM: Final = codecs.BOM_UTF8
 _WIDE: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -92,18 +93,35 @@ class _Brotli:
         self._file.close()
 
 
-def _zstd(file: Any) -> Any:
-    try:
-        module = import_module("compression.zstd")  # Python 3.14 has it
-    except ImportError:
-        module = extra("zstandard", "zstd", "A file compressed with Zstandard")
-        return module.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-    return module.open(file, "rb")
+class _Zstd:
+    """A Zstandard stream as something that can be read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        try:
+            module = import_module("compression.zstd")  # Python 3.14 has it
+            self._plain: Any = module.open(file, "rb")
+        except ImportError:
+            module = extra("zstandard", "zstd", "A file compressed with Zstandard")
+            decoder = module.ZstdDecompressor()
+            self._plain = decoder.stream_reader(file, read_across_frames=True, closefd=False)
+        self._error: type[Exception] = module.ZstdError
+
+    def read(self, size: int) -> bytes:
+        try:
+            found: bytes = self._plain.read(size)
+        except self._error as error:
+            raise ValueError(str(error)) from error
+        return found
+
+    def close(self) -> None:
+        self._plain.close()
+        self._file.close()
 
 
 _OPENERS: Final[tuple[tuple[bytes, Callable[[Any], Any]], ...]] = (
     (b"\x1f\x8b", gzip.open),
-    (_ZSTD, _zstd),
+    (_ZSTD, _Zstd),
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
 )
@@ -168,7 +186,7 @@ class Source:
 
     def _start(self) -> bytes:
         head = b""
-        while len(head) < CHUNK:
+        while len(head) < HEAD:
             chunk = self._read()
             if not chunk:
                 break
@@ -309,14 +327,15 @@ def _unzipped(body: bytes, bits: int) -> bytes:
 
 def _unpacked_zstd(body: bytes) -> bytes:
     try:
-        found: bytes = import_module("compression.zstd").decompress(body)
+        module = import_module("compression.zstd")
+        decoder = module.ZstdDecompressor()
     except ImportError:
         module = extra("zstandard", "zstd", "A body compressed with Zstandard")
-        try:
-            decoder = module.ZstdDecompressor().decompressobj()
-            found = decoder.decompress(body)
-        except module.ZstdError as error:
-            raise ValueError(str(error)) from error
+        decoder = module.ZstdDecompressor().decompressobj()
+    try:
+        found: bytes = decoder.decompress(body)
+    except module.ZstdError as error:
+        raise ValueError(str(error)) from error
     return found
 
 

@@ -121,12 +121,14 @@ class Stream:
         self._open: str | None = None
         self._torn = False
         self._ended = False
+        self._empty = True
         self._letta: letta.Conversation | None = None
 
     def take(
         self, message: Message, place: int, at: float | None = None, t: float | None = None
     ) -> None:
         """Take one message, with its moments where they are known."""
+        self._empty = False
         if message.data.strip() == DONE:
             self._ended = True
             return
@@ -171,6 +173,8 @@ class Stream:
             if broken is not None and not self._torn:
                 self.found.odd("truncated", f"the recording breaks off: {broken}", place)
             return
+        if self._empty and broken is None:
+            self.found.odd("truncated", "the stream holds no message", place)
         if self._open is None and broken is None:
             return
         if not self._torn:
