@@ -438,3 +438,24 @@ class TestExtension:
         doc = shell.find_line_magic("steer").__doc__
         assert "%steer open LANE [--model M]" in doc
         assert doc == shell.find_cell_magic("steer").__doc__
+
+
+def test_load_reads_recordings_and_says_what_is_odd(
+    shell: Any, tmp_path: Path, capsys: Any
+) -> None:
+    from steer_nb.trace import Trace, TraceSet
+
+    event = '{"type":"response.created","response":{"id":"r1","status":"in_progress"}}'
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "a.sse").write_text(f"data: {event}\n\n")
+    (tmp_path / "runs" / "b.jsonl").write_text(f"{event}\nno json\n")
+    trace = shell.run_line_magic("steer", "load runs/b.jsonl")
+    assert isinstance(trace, Trace)
+    assert "1 problem: bad_json. See frames.problems" in capsys.readouterr().out
+    traces = shell.run_line_magic("steer", "load runs")
+    assert isinstance(traces, TraceSet)
+    assert "2 problems: " in capsys.readouterr().out
+    assert len(traces.frames.responses) == 2
+    assert len(shell.run_line_magic("steer", "load runs/*.jsonl")) == 1
+    with pytest.raises(UsageError, match="line 2: Expecting value"):
+        shell.run_line_magic("steer", "load --strict runs/b.jsonl")

@@ -117,11 +117,14 @@ def read_document(_: str, value: Any, found: Recording) -> None:
 
 def _read(value: dict[str, Any], found: Recording, broken: str | None) -> None:
     exchanges = Exchanges(found)
-    number = 0
-    for number, (request, response, recorded) in enumerate(_pairs(value), start=1):
+    pairs = list(_pairs(value))
+    for number, (request, response, recorded) in enumerate(pairs, start=1):
         response = {} if response is None else response  # it breaks off before that
         if not isinstance(request, dict) or not isinstance(response, dict):
-            found.odd("not_object", "no request with its response", number)
+            if number == len(pairs) and broken is None:
+                broken = f"interaction {number} breaks off"
+            else:
+                found.odd("not_object", "no request with its response", number)
             continue
         body, encoding = _body(response.get("body")), _encoding(response.get("headers"))
         exchanges.take(
@@ -136,7 +139,7 @@ def _read(value: dict[str, Any], found: Recording, broken: str | None) -> None:
                 ended_at=_moment(recorded),
             )
         )
-    if not number and broken is None:
+    if not pairs and broken is None:
         broken = "the cassette holds no interaction"
     exchanges.end(broken)
 
