@@ -39,7 +39,7 @@ _ROWS: Final[dict[str, Callable[[Fold], list[dict[str, Any]]]]] = {
 }
 
 # What a reader says of a line that it had to leave out.
-_LOST: Final = frozenset({"bad_json", "truncated"})
+_LOST: Final = frozenset({"bad_json", "not_object", "too_deep", "truncated"})
 
 
 class Frames:

@@ -509,6 +509,7 @@ def test_a_letta_stream_that_breaks_off(tmp_path):
     trace = load(tmp_path, content)
     assert told(trace) == [("truncated", 3)]
     assert rows(trace)[0]["output_text"] == "Hel"
+    assert rows(trace)[0]["status"] == "truncated"
 
 
 # -- compressed, and unknown -----------------------------------------------------------------------

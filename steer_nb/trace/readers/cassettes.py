@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["holds_interactions", "read", "read_document", "recognise"]
 
-UNIT = "entry"
-
 _BEGIN: Final = re.compile(
     rb"\A(?:\s|#[^\n]*\n|---[^\n]*\n|%[^\n]*\n|version:[^\n]*\n|recorded_with:[^\n]*\n)*"
     rb"(?:interactions|http_interactions|requests|responses):\s*(?:\n|\Z|#|\[)"

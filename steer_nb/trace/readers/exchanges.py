@@ -74,6 +74,9 @@ class Exchanges:
         if letta_http.is_exchange(one.url, asked, answer, body):
             letta_http.take_exchange(found, one, asked_text, body, answer)
             return
+        if one.body is None and one.status is None and not one.chunks and "input" not in asked:
+            self.unanswered += 1  # it breaks off before it says what it is
+            return
         why = self._not_ours(one, asked, body, answer)
         if why is not None:
             found.odd("skipped", f"{self._name(one)}: {why}", one.number)

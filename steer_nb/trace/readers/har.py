@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["is_har", "read", "salvaged"]
 
-UNIT = "entry"
-
 _BEGIN: Final = re.compile(r'\A\s*\{\s*"log"\s*:\s*\{')
 _ENTRIES: Final = re.compile(r'"entries"\s*:\s*\[')
 

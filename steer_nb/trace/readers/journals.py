@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "recognise"]
 
-UNIT = "line"
-
 _header = msgspec.json.Decoder(Header)
 _entry = msgspec.json.Decoder(Entry)
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "recognise"]
 
-UNIT = "line"
-
 _REQUESTS: Final = frozenset({"response.create", "response.steer", "response.inject"})
 _HOLDERS: Final = ("frame", "event", "data", "message", "raw")
 """What a log calls the message that it holds."""

@@ -76,7 +76,7 @@ class Conversation:
         run = value.get("run_id")
         if not isinstance(run, str):
             run = self._run
-        elif run != self._run and run not in self._runs:
+        elif run != self._run and run not in self._runs and kind != "error_message":
             said += [] if self._listed else self._finished("completed")
             said += self._begun(run)
         if kind == "stop_reason":
@@ -84,7 +84,7 @@ class Conversation:
         elif kind == "usage_statistics":
             said += self._used(value)
         elif kind == "error_message":
-            said.append(_error(value))
+            said += self._failed(value)
         elif kind in _READ and not (self._listed and run is None):
             if run is None:
                 run = self._local_run()
@@ -95,6 +95,11 @@ class Conversation:
         self._said = said
         data = self._found.on_lane(self._lane, **{"as": said, "type": kind})
         self._found.message("in", text, place, at=at, t=t, data=data)
+
+    @property
+    def running(self) -> str | None:
+        """The run that is not over, if there is one."""
+        return self._run if self._run in self._runs else None
 
     def end(self) -> None:
         """Finish: runs of a list have no stop of their own, and are over."""
@@ -122,13 +127,21 @@ class Conversation:
         return [{"type": kind or "response.done", "response": head}]
 
     def _stopped(self, reason: str) -> list[dict[str, Any]]:
-        begun = self._begun(self._local_run()) if self._run is None else []
         if reason in _COMPLETED:
-            return begun + self._finished("completed")
+            return self._finished("completed")
         if reason == "cancelled":
-            return begun + self._finished("cancelled")
+            return self._finished("cancelled")
         error = {"code": reason, "message": f"Letta stopped the run: {reason}."}
-        return begun + self._finished("failed", error=error)
+        return self._finished("failed", error=error)
+
+    def _failed(self, value: dict[str, Any]) -> list[dict[str, Any]]:
+        """An error; where nothing came before it but the stop, it is the first to name its run."""
+        error = _error(value)
+        run = value.get("run_id")
+        if self._run is not None or not isinstance(run, str):
+            return [error]
+        told = {"code": error["code"], "message": error["message"]}
+        return [*self._begun(run), *self._finished("failed", error=told), error]
 
     def _used(self, value: dict[str, Any]) -> list[dict[str, Any]]:
         usage = {

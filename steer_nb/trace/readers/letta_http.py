@@ -54,7 +54,7 @@ def take_exchange(found: Recording, one: Exchange, asked_text: str, body: str, a
     failed = one.status is not None and one.status >= _FAULTS
     said = [_fault(answer, one.status)] if failed else []
     data = found.on_lane(lane, **{"as": said, "type": "error" if failed else "body"})
-    found.message("in", body, one.number, at=one.ended_at, data=data)
+    found.message("in", harmless(body), one.number, at=one.ended_at, data=data)
 
 
 def _stream(stream: Stream, one: Exchange, body: str) -> None:

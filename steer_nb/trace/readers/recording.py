@@ -62,10 +62,12 @@ class Recording:
         self.connection = 1
         self.started_at: float | None = None
         self._lines = array("q")
+        self._connected = 0
         self._lanes: dict[str, dict[str, Any]] = {}
 
     def connected(self, url: str = "", at: float | None = None) -> None:
         """Open the connection that what follows came on."""
+        self._connected = self.connection
         self._add("note", 0, at, None, note="connected", data={"url": url})
 
     def closed(
@@ -77,9 +79,10 @@ class Recording:
         t: float | None = None,
         code: int | None = None,
     ) -> None:
-        """End the connection: what was running on it is cut off."""
+        """End the connection: what was running on it is cut off, and the rest is on another."""
         data = {"code": code, "reason": reason, "by": "network"}
         self._add("note", place, at, t, note="closed", data=data)
+        self.connection += 1
 
     def message(
         self,
@@ -92,6 +95,8 @@ class Recording:
         data: dict[str, Any] | None = None,
     ) -> None:
         """Take one message as it travelled."""
+        if self._connected != self.connection:
+            self.connected()
         self._add(kind, place, at, t, raw=raw, data=data)
 
     def line(self, line: bytes, place: int, *, torn: bool = False) -> tuple[str, Event] | None:

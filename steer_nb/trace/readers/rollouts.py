@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "recognise"]
 
-UNIT = "line"
-
 _LINES: Final = frozenset(
     {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 )

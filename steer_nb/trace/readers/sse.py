@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Message", "Stream", "keys_of", "messages", "other_service", "read", "recognise"]
 
-UNIT = "line"
-
 _FIELD: Final = re.compile(rb"(?:data|event|id|retry)\s*:|:")
 _HTTP: Final = re.compile(rb"HTTP/[\d.]+ \d{3}")
 DONE: Final = b"[DONE]"
@@ -169,10 +167,7 @@ class Stream:
     def end(self, place: int, at: float | None = None, *, broken: str | None = None) -> None:
         """Say what is missing, where the stream breaks off before its response ends."""
         if self._letta is not None:
-            self._letta.end()
-            if broken is not None and not self._torn:
-                self.found.odd("truncated", f"the recording breaks off: {broken}", place)
-            return
+            self._open = self._letta.running
         if self._empty and broken is None:
             self.found.odd("truncated", "the stream holds no message", place)
         if self._open is None and broken is None:
@@ -183,7 +178,6 @@ class Stream:
             self.found.odd("truncated", why + where, place)
         if self._open is not None:
             self.found.closed("the recording breaks off", place, at=at)
-            self.found.connection += 1
 
 
 def keys_of(items: object) -> set[str]:
