@@ -62,6 +62,10 @@ def told(trace):
     return [(p.kind, p.line) for p in trace.problems]
 
 
+def told_of(trace):
+    return [problem.detail for problem in trace.problems]
+
+
 def text_of(trace):
     return [(row["status"], row["output_text"]) for row in rows(trace)]
 
@@ -251,6 +255,35 @@ def test_an_error_refuses_the_request(tmp_path):
     trace = load(tmp_path, cassette(exchange(body='{"detail": "Unauthorized"}', status=401)))
     (event,) = rows(trace, "events", columns="direction + EventError")[1:]
     assert (event["error_message"], event["error_status"]) == ("Unauthorized", 401)
+
+
+def test_what_a_proxy_says_in_html_refuses_the_request(tmp_path):
+    trace = load(tmp_path, cassette(exchange(body="<html>Bad gateway</html>", status=502)))
+    (found,) = trace.ledger.requests.values()
+    assert (found.state, found.error_message) == ("failed", "'<html>Bad gateway</html>'")
+
+
+def test_the_stream_of_another_service_in_a_cassette(tmp_path):
+    told = 'event: message_start\ndata: {"type":"message_start","message":{}}\n\n'
+    asked = {"model": "c", "messages": []}
+    one = exchange(asked, told * 3, url="https://api.example.com/v1/messages2")
+    trace = load(tmp_path, cassette(one))
+    (detail,) = told_of(trace)
+    assert detail.startswith("entry 1: POST https://api.example.com/v1/messages2: a stream of ")
+    assert "another service ('message_start'" in detail
+
+
+def test_a_stored_response_that_is_read_again_stays_on_its_lane(tmp_path):
+    body = response("r1", status="completed", output=[message("Hi")])
+    content = cassette(
+        exchange(body=json.dumps(response("r1", status="queued"))),
+        exchange(None, json.dumps(body), url=f"{URL}/r1", method="GET"),
+    )
+    trace = load(tmp_path, content)
+    assert text_of(trace) == [("completed", "Hi")]
+    assert len(rows(trace, "lanes")) == 1
+    assert [e.kind for e in trace if e.kind != "note"] == ["out", "in", "in"]
+    assert told(trace) == []
 
 
 def test_forks_have_lanes_of_their_own(tmp_path):

@@ -16,11 +16,12 @@ import msgspec
 
 from steer_nb.trace.readers import letta_http
 from steer_nb.trace.readers.exchange import timed
+from steer_nb.trace.readers.recording import excerpt
 from steer_nb.trace.readers.requests import place_of, request_message
 from steer_nb.trace.readers.source import MissingExtra, decompress
 from steer_nb.trace.readers.sse import Stream, keys_of, messages, other_service
-from steer_nb.wire import is_answer
-from steer_nb.wire.jsonio import loads
+from steer_nb.wire import decode, is_answer
+from steer_nb.wire.jsonio import loads, shown
 
 if TYPE_CHECKING:
     from steer_nb.trace.readers.exchange import Exchange
@@ -40,6 +41,7 @@ _ENDS: Final = {
 }
 _SAID_BY_CLIENT: Final = frozenset({"message", "item_reference", "additional_tools"})
 _PEEKED: Final = 1 << 16
+_LOOKED_AT: Final = 5
 _FAULTS: Final = 400
 """From this HTTP status on an answer is an error."""
 
@@ -69,7 +71,7 @@ class Exchanges:
             found.odd("unreadable", f"{self._name(one)}: its body cannot be read ({error})",
                       one.number)  # fmt: skip
             return
-        asked = _object(asked_text)
+        asked = {} if one.method.upper() == "GET" else _object(asked_text)
         answer = None if one.chunks or _STREAM.match(body) else _value(body)
         if letta_http.is_exchange(one.url, asked, answer, body):
             letta_http.take_exchange(found, one, asked_text, body, answer)
@@ -77,13 +79,15 @@ class Exchanges:
         if one.body is None and one.status is None and not one.chunks and "input" not in asked:
             self.unanswered += 1  # it breaks off before it says what it is
             return
+        if answer is None and body.strip() and _failed(one) and "input" in asked:
+            answer = {"error": {"message": excerpt(body)}}  # what a proxy says in HTML, say
         why = self._not_ours(one, asked, body, answer)
         if why is not None:
             found.odd("skipped", f"{self._name(one)}: {why}", one.number)
             return
         self._connect(one)
-        lane, known = self._lane(asked)
-        if one.method.upper() != "GET" and asked:
+        lane, known = self._lane(asked, answer)
+        if asked:
             raw = request_message(asked_text, asked)
             data = found.on_lane(lane, **known)
             found.message("out", raw, one.number, at=one.sent_at, data=data)
@@ -124,12 +128,16 @@ class Exchanges:
             self._tips[lane] = response_id
             self._keys[lane] = keys
 
-    def _lane(self, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    def _lane(self, asked: dict[str, Any], answer: Any) -> tuple[str, dict[str, Any]]:
         """The lane of a request, that of what it continues or a new one; and what else is known.
 
         Without a chain on the service's side a request repeats the conversation. Then the ids in
         it say which response it continues, as surely as that response's own id would.
         """
+        if not asked and isinstance(answer, dict):  # a stored response, read once more
+            known = self._lane_of.get(str(answer.get("id")))
+            if known is not None:
+                return known, {}
         previous = asked.get("previous_response_id")
         known = self._lane_of.get(previous) if isinstance(previous, str) else None
         if known is not None and self._tips.get(known) == previous:
@@ -167,6 +175,8 @@ class Exchanges:
             if _RESPONSES.search(path) and _is_error(answer, one.status):
                 return None
         elif one.chunks or _STREAM.match(body):
+            if _RESPONSES.search(path):
+                return None
             other = _other_stream(body or "".join(text for _, text in one.chunks))
             return None if other is None else f"a stream of {other}, not of the Responses API"
         elif "input" in asked and not body.strip():
@@ -217,6 +227,10 @@ def _is_error(answer: dict[str, Any], status: int | None) -> bool:
     return (status is not None and status >= _FAULTS) or isinstance(answer.get("error"), dict)
 
 
+def _failed(one: Exchange) -> bool:
+    return one.status is not None and one.status >= _FAULTS and not one.chunks
+
+
 def _text(body: bytes | str | None, encoding: str) -> str:
     if body is None:
         return ""
@@ -242,12 +256,17 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _other_stream(body: str) -> str | None:
-    """Whose stream it is, where it says so; None for the Responses API."""
+    """Whose stream it is, where it is not one of the Responses API."""
+    first: str | None = None
     for number, message in enumerate(messages(enumerate(body[:_PEEKED].encode().splitlines(), 1))):
         value = _object(message.data.decode(errors="replace"))
-        if "type" in value or number > 3:
-            return None
         other = other_service(value)
         if other is not None:
             return other
-    return None
+        kind = str(value.get("type") or message.event)
+        if kind.startswith("response.") or decode(json.dumps({"type": kind})).family != "unknown":
+            return None
+        first = first or kind or None
+        if number >= _LOOKED_AT:
+            break
+    return None if first is None else f"another service ({shown(first)} …)"
