@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     replay = commands.add_parser(
         "replay", help="play a recorded trace again, and tell what happens"
     )
-    replay.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
+    replay.add_argument("trace", metavar="TRACE", help="a saved trace or another recording")
     replay.add_argument("--speed", type=float, default=1.0, metavar="X", help="0: no waiting")
     replay.add_argument(
         "--lane", action="append", metavar="NAME", help="only this lane (may be repeated)"
@@ -130,7 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     replay.set_defaults(run=_replay)
 
     frames = commands.add_parser("frames", help="show a trace's tables, or write one to a file")
-    frames.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
+    frames.add_argument(
+        "trace", metavar="TRACE", help="a recording, a folder of them, or a pattern in quotes"
+    )
     which = "a table, summary, or metrics.gaps and so on (default: an overview)"
     frames.add_argument("--frame", metavar="NAME", help=which)
     frames.add_argument("--to", metavar="FILE", help="write it: .parquet or .csv")
@@ -269,11 +271,17 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _frames(arguments: argparse.Namespace) -> int:
-    from steer_nb.trace import load_trace
+    from steer_nb.trace import Trace, load, load_trace
 
-    trace = load_trace(arguments.trace)
+    one_file = Path(arguments.trace).is_file()
+    trace = load_trace(arguments.trace) if one_file else load(arguments.trace)
     if arguments.frame is None and arguments.to is None:
-        print(f"{arguments.trace}: trace {trace.trace_id}, {len(trace)} entries")
+        if isinstance(trace, Trace):
+            print(f"{arguments.trace}: trace {trace.trace_id}, {len(trace)} entries")
+        else:
+            n_odd = len(trace.problems)
+            odd = f"{n_odd} problem{'' if n_odd == 1 else 's'}"
+            print(f"{arguments.trace}: {len(trace)} traces, {odd}")
         for name in trace.frames.names:
             frame = trace.frames.table(name)
             print(f"  {name:<16}{len(frame):>7} rows  {len(frame.columns):>3} columns")

@@ -327,7 +327,7 @@ COMMANDS: dict[str, Command] = {
             "replay",
             "play a recorded trace again, in a session of its own, and show its lanes live",
             "steer_nb.replay(path, speed=1.0, lanes=None)",
-            (Argument("PATH", "a saved trace or a journal", "path"),),
+            (Argument("PATH", "a saved trace, a journal or another recording", "path"),),
             (
                 Option("--speed", "how fast; 0: no waiting", "number", "X"),
                 Option("--lane", "only these lanes", "lanes", "A,B", many=True),

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, overload
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from steer_nb.frames import Frames
+    import pandas as pd
+
+    from steer_nb.frames import Columns, Frames
     from steer_nb.trace.entries import Problem
     from steer_nb.trace.log import Trace
 
@@ -61,6 +63,21 @@ class TraceSet(Sequence["Trace"]):
 
             self._frames = SetFrames(self)
         return self._frames
+
+    def frame(
+        self,
+        name: str,
+        columns: Columns | str | Iterable[str] | None = None,
+        *,
+        lane: str | None = None,
+    ) -> pd.DataFrame:
+        """Give a table, the ``summary``, or one of the metrics of all traces by its name.
+
+        See `steer_nb.frames.frame_named`.
+        """
+        from steer_nb.frames import frame_named
+
+        return frame_named(self.frames, name, columns, lane=lane)
 
     @property
     def files(self) -> tuple[str, ...]:

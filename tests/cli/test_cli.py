@@ -342,6 +342,20 @@ class TestFrames:
         assert re.search(r"steers\s+1 rows", done.stdout)
         assert re.search(r"required_inputs\s+0 rows", done.stdout)
 
+    def test_of_a_folder_and_of_another_recording(
+        self, trace_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        event = '{"type":"response.created","response":{"id":"r1","status":"in_progress"}}'
+        (tmp_path / "more").mkdir()
+        (tmp_path / "more" / "a.sse").write_text(f"data: {event}\n\n")
+        (tmp_path / "more" / "b.jsonl").write_bytes(Path(trace_file).read_bytes())
+        assert main(["frames", str(tmp_path / "more")]) == 0
+        assert "2 traces, 1 problem\n" in capsys.readouterr().out
+        assert main(["frames", str(tmp_path / "more" / "*.sse"), "--frame", "responses"]) == 0
+        assert "truncated" in capsys.readouterr().out
+        assert main(["frames", str(tmp_path / "more" / "a.sse"), "--frame", "lanes"]) == 0
+        assert "detached" in capsys.readouterr().out
+
     def test_one_frame(self, trace_file: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["frames", trace_file, "--frame", "steers"]) == 0
         assert "Shorter" in capsys.readouterr().out

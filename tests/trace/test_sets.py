@@ -106,6 +106,8 @@ def test_every_frame_is_that_of_the_traces(folder):
         for column, dtype in empty.dtypes.items():
             if not isinstance(dtype, pd.CategoricalDtype):
                 assert whole.dtypes[column] == dtype
+    assert len(traces.frame("responses", columns="status")) == 3
+    assert len(traces.frame("metrics.responses")) == 3
     wide = traces.frames.wide()
     assert len(wide) == len(traces.frames.events)
     attrs = traces.frames.events.attrs

@@ -53,6 +53,8 @@ class Conversation:
         Where they go.
     lane : str
         Their lane.
+    listed : bool
+        Whether they come as a list of whole messages: runs may interleave there, and have no stop.
     """
 
     def __init__(self, found: Recording, lane: str, *, listed: bool = False) -> None:
