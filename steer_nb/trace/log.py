@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, overload
 
 import msgspec
 
+from steer_nb.trace.answers import HasFrames
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
     from typing import Any
 
-    import pandas as pd
-
-    from steer_nb.frames import Columns, Frames, Metrics, TraceDiff
+    from steer_nb.frames import Frames
     from steer_nb.ledger import Ledger
     from steer_nb.trace.entries import Entry, Header, Problem
 
@@ -48,7 +48,7 @@ class Places:
         return msgspec.structs.replace(problem, line=line, detail=detail)
 
 
-class Trace:
+class Trace(HasFrames):
     """Everything that happened in a session: messages both ways, and local notes, with their times.
 
     The trace is the only truth: lanes, responses, steers, required input, frames and views are
@@ -120,72 +120,6 @@ class Trace:
 
                 self._frames = Frames(self)
             return self._frames
-
-    def frame(
-        self,
-        name: str,
-        columns: Columns | str | Iterable[str] | None = None,
-        *,
-        lane: str | None = None,
-    ) -> pd.DataFrame:
-        """Give a table, the ``summary``, or one of the metrics (``metrics.gaps`` …) by its name.
-
-        See `steer_nb.frames.frame_named`; `%steer frame` is a call of this.
-        """
-        from steer_nb.frames import frame_named
-
-        return frame_named(self.frames, name, columns, lane=lane)
-
-    @property
-    def metrics(self) -> Metrics:
-        """What its tables say about speed, people and money; see `steer_nb.frames.Metrics`."""
-        from steer_nb.frames.metrics import Metrics
-
-        return Metrics(self.frames)
-
-    def summary(self, *, prices: Any = None, stall_s: float = 1.0) -> pd.DataFrame:
-        """Give the essentials on one screen: what happened, how fast, who waited, what it cost.
-
-        Parameters
-        ----------
-        prices : mapping, DataFrame or Prices, optional
-            By model, for a million tokens: ``{"gpt-6-astra": {"input": 1.25, "output": 10.0}}``;
-            see `steer_nb.frames.Prices`.
-        stall_s : float, default 1.0
-            Seconds from which on a gap between two chunks is a stall.
-
-        Returns
-        -------
-        DataFrame
-            `metric`, `value`, `unit`, `meaning`, one row for each metric.
-
-        Raises
-        ------
-        InvalidInput
-            `prices` or `stall_s` is none.
-        """
-        from steer_nb.frames.metrics import summary_of
-
-        return summary_of(self.frames, prices=prices, stall_s=stall_s)
-
-    def diff(self, other: Trace, *, prices: Any = None, stall_s: float = 1.0) -> TraceDiff:
-        """Compare it with another run of the same scenario; see `steer_nb.frames.TraceDiff`.
-
-        Parameters
-        ----------
-        other : Trace
-            The other run.
-        prices, stall_s
-            As for `summary`.
-
-        Raises
-        ------
-        InvalidInput
-            `prices` or `stall_s` is none.
-        """
-        from steer_nb.frames.metrics import TraceDiff
-
-        return TraceDiff(self.frames, other.frames, prices=prices, stall_s=stall_s)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
+from steer_nb.trace.answers import HasFrames
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import pandas as pd
-
-    from steer_nb.frames import Columns, Frames
+    from steer_nb.frames import Frames
     from steer_nb.trace.entries import Problem
     from steer_nb.trace.log import Trace
 
 __all__ = ["TraceSet"]
 
 
-class TraceSet(Sequence["Trace"]):
+class TraceSet(HasFrames, Sequence["Trace"]):
     """Traces that were loaded together, in the order of their files.
 
     It is a sequence of traces, and has the frames of all of them: `trace_id` tells in each row
@@ -63,21 +63,6 @@ class TraceSet(Sequence["Trace"]):
 
             self._frames = SetFrames(self)
         return self._frames
-
-    def frame(
-        self,
-        name: str,
-        columns: Columns | str | Iterable[str] | None = None,
-        *,
-        lane: str | None = None,
-    ) -> pd.DataFrame:
-        """Give a table, the ``summary``, or one of the metrics of all traces by its name.
-
-        See `steer_nb.frames.frame_named`.
-        """
-        from steer_nb.frames import frame_named
-
-        return frame_named(self.frames, name, columns, lane=lane)
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -255,3 +255,19 @@ def test_the_set_says_where_problems_are(tmp_path):
     assert problem == Problem("truncated", problem.detail, line=5, file=path)
     (row,) = traces.frames.problems.to_dict("records")
     assert (row["file"], row["line"], row["kind"]) == (path, 5, "truncated")
+
+
+def test_metrics_are_of_all_traces_and_count_a_response_once():
+    usage = {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}
+    builder = TraceBuilder(step=1.0).connect().create(lane="a").created("r1", lane="a")
+    builder.delta("x", lane="a").delta("y", lane="a").ended("r1", lane="a", usage=usage)
+    one, copy = builder.trace, small("hi", "2" * 32)
+    copy.entries[:] = one.entries
+    both = TraceSet([one, copy])
+    summary = both.summary().set_index("metric")["value"]
+    assert (summary["responses"], summary["output tokens"]) == (2, 7)
+    assert summary["span"] == 2 * 4.0
+    assert len(both.metrics.gaps) == 2
+    assert both.diff(both).same
+    assert not both.diff(one).same
+    assert both.frame("metrics.responses", lane="a")["trace_id"].nunique() == 2

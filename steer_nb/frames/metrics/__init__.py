@@ -23,7 +23,7 @@ from steer_nb.frames.metrics.measures import (
 )
 from steer_nb.frames.metrics.metrics import Metrics
 from steer_nb.frames.metrics.names import FRAME_NAMES, frame_named
-from steer_nb.frames.metrics.prices import Prices
+from steer_nb.frames.metrics.prices import Prices, PriceTable
 from steer_nb.frames.metrics.schema import METRICS
 from steer_nb.frames.metrics.summary import summary_of
 from steer_nb.frames.metrics.usage import usage_totals
@@ -32,6 +32,7 @@ __all__ = [
     "FRAME_NAMES",
     "METRICS",
     "Metrics",
+    "PriceTable",
     "Prices",
     "Tables",
     "TraceDiff",

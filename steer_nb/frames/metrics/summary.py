@@ -137,8 +137,9 @@ def _sum(values: pd.Series[Any]) -> float | None:
 
 
 def _span(tables: Tables) -> float | None:
-    times = tables["events"]["t_s"]
-    return None if not times.notna().any() else float(times.max() - times.min())
+    events = tables["events"]
+    times = events["t_s"].groupby(events["trace_id"])
+    return _sum(times.max() - times.min())
 
 
 def _speed(parts: _Parts) -> float | None:
@@ -154,7 +155,7 @@ def _service_time(calls: pd.DataFrame) -> float | None:
 Metric = tuple[str, str, str, "Callable[[_Parts], float | None]"]
 
 _METRICS: Final[tuple[Metric, ...]] = (
-    ("span", "s", "from the first message to the last", lambda p: _span(p.tables)),
+    ("span", "s", "from the first message to the last, of each trace", lambda p: _span(p.tables)),
     (
         "connections",
         "connections",
