@@ -1,12 +1,14 @@
 """ipywidgets as this package uses them: from 7.7.1 to 8.x, each control with a name.
 
-Only here are the differences between the versions known. What came from the wire never becomes a
-`description` (version 7 reads those as HTML): it goes through `static`, escaped.
+Only here are the differences between the versions known. What came from the wire is shown through
+`static`, escaped. It is part of a `description` only where that names a control to those who hear
+the page read; version 7 reads those as HTML, so that words alone are left of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import ipywidgets as w
 from traitlets import HasTraits, Unicode
@@ -36,6 +38,9 @@ __all__ = [
 
 W = TypeVar("W", bound=w.DOMWidget)
 
+_UNNAMED: Final = (w.Text, w.Textarea, w.IntText, w.Dropdown)
+"""Their label is empty and stands for the name: browsers then take no hint for it."""
+
 WIDE = {"width": "auto", "flex": "1 1 0", "min_width": "0"}
 
 
@@ -60,6 +65,9 @@ def control(kind: type[W], name: str, *, css: str = "", wide: bool = False, **tr
     hint = "tooltip" if kind.class_traits().get("tooltip") else "description_tooltip"
     if kind.class_traits().get(hint):
         traits.setdefault(hint, name)
+    if issubclass(kind, _UNNAMED):
+        traits.setdefault("description", re.sub(r"[<>&$\\]", " ", name))
+        css = f"snb-named {css}"
     made: W = kind(layout=w.Layout(**layout), **traits)
     for word in css.split():
         made.add_class(word)

@@ -27,6 +27,9 @@ padding:0 12px}
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{color:var(--snb-ink);
 background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
 font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);height:auto}
+.steer-nb .snb-named{position:relative}
+.steer-nb .snb-named>.widget-label{position:absolute;clip-path:inset(50%);width:1px;height:1px;
+min-width:0;margin:0;padding:0;overflow:hidden;white-space:nowrap}
 .steer-nb .snb-mono textarea{font:12.5px/1.5 var(--snb-mono);min-height:44px}
 .steer-nb .widget-dropdown,.steer-nb .widget-text,.steer-nb .widget-textarea{height:auto}
 .steer-nb .snb-button.widget-button,.steer-nb .snb-button.jupyter-button,

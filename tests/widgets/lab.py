@@ -9,15 +9,30 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-__all__ = ["Card", "chromium", "notebook_page", "run_cell", "serve", "start_cell"]
+__all__ = [
+    "Card",
+    "Shots",
+    "change_theme",
+    "chromium",
+    "notebook_page",
+    "reload",
+    "restart",
+    "run_cell",
+    "save",
+    "serve",
+    "start_cell",
+]
+
+# Read before the tests take the person's own settings away.
+_SHOTS = os.environ.get("STEER_NB_SCREENSHOTS")
 
 
 _IDLE = (
@@ -128,6 +143,72 @@ def _choose(page: Any, number: int) -> None:
         " notebook.deselectAll(); notebook.activeCellIndex = number; }",
         number,
     )
+
+
+def save(page: Any) -> None:
+    """Save the notebook, as Ctrl+S does."""
+    page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+
+
+def reload(page: Any) -> None:
+    """Load the page anew, as F5 does; the kernel goes on."""
+    page.reload()
+    page.wait_for_function(_IDLE, timeout=40_000)
+
+
+def restart(page: Any) -> None:
+    """Restart the kernel by JupyterLab's own command, and confirm it."""
+    page.evaluate("() => { jupyterapp.commands.execute('notebook:restart-kernel'); }")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Restart", exact=True).click()
+    dialog.wait_for(state="detached")
+    page.wait_for_function(_IDLE, timeout=40_000)
+
+
+def change_theme(page: Any, *, dark: bool) -> None:
+    """Change the theme under everything that is shown."""
+    theme = "JupyterLab Dark" if dark else "JupyterLab Light"
+    page.evaluate(
+        "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})",
+        theme,
+    )
+    page.wait_for_function(
+        "light => document.body.dataset.jpThemeLight == light", arg=str(not dark).lower()
+    )
+
+
+class Shots:
+    """Pictures of a page, numbered, in a folder that git ignores.
+
+    Parameters
+    ----------
+    page
+        The page.
+    name : str
+        Names the subfolder, which is made anew.
+    """
+
+    def __init__(self, page: Any, name: str) -> None:
+        root = Path(_SHOTS) if _SHOTS else Path(__file__).parents[2] / ".artifacts" / "screenshots"
+        self.folder = root / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self._page = page
+        self.taken = 0
+
+    def take(self, name: str, *cells: int) -> None:
+        """Take a picture of these cells, from the first to the last; of the window without any."""
+        self.taken += 1
+        path = self.folder / f"{self.taken:02d}-{name}.png"
+        if not cells:
+            self._page.screenshot(path=path, clip={"x": 0, "y": 0, "width": 1200, "height": 1000})
+            return
+        shown = self._page.locator(".jp-Notebook .jp-Cell")
+        first, last = shown.nth(min(cells)), shown.nth(max(cells))
+        first.evaluate("cell => cell.scrollIntoView({block: 'start'})")
+        top, end = first.bounding_box(), last.bounding_box()
+        height = end["y"] + end["height"] - top["y"]
+        self._page.screenshot(path=path, clip={**top, "height": height})
 
 
 class Card:

@@ -258,7 +258,7 @@ class _Command:
                 section.named(f"How command {number} ended"),
                 options=[*_EXITS, (_OTHER, _OTHER), (_TIMEOUT, _TIMEOUT)],
                 value=0,
-                layout={"width": "9.5em"},
+                layout={"width": "11em"},
             ),
         )
         self.code = section.watch(
