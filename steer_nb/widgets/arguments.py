@@ -12,6 +12,9 @@ __all__ = ["ARGS_CAP", "arguments_table", "hidden", "json_text", "pairs", "scrol
 ARGS_CAP: Final = 16 * 1024
 """Most characters of one call's arguments that are drawn."""
 
+_ONE_LINE: Final = 24
+"""Longest name that is not broken."""
+
 
 def json_text(value: object, *, indent: int | None = 1) -> str:
     """`value` as JSON for reading; anything JSON cannot say, as its repr."""
@@ -41,7 +44,7 @@ def pairs(text: str) -> str:
         return esc_strict(text)
     if not found:
         return '<span class="snb-k">no arguments</span>'
-    width = min(max(len(name) for name, _ in found), 24)
+    width = min(max(len(name) for name, _ in found), _ONE_LINE)
     return "\n".join(
         f'<span class="snb-k">{esc_strict(name.ljust(width))}</span>  {esc_strict(value)}'
         for name, value in found
@@ -66,16 +69,18 @@ def arguments_table(text: str) -> str:
         return scrolling(esc_strict(text)) if text else ""
     if not value:
         return scrolling(pairs(text))
-    rows = "".join(
-        f'<tr><th scope="row">{esc_strict(name)}</th><td>{_cell(part)}</td></tr>'
-        for name, part in value.items()
-    )
+    rows = "".join(f"<tr>{_head(name)}<td>{_cell(part)}</td></tr>" for name, part in value.items())
     head = '<thead><tr><th scope="col">argument</th><th scope="col">value</th></tr></thead>'
     whole = scrolling(esc_strict(json_text(value, indent=2)))
     return (
         f'<table class="snb-args" dir="auto">{head}<tbody>{rows}</tbody></table>'
         f'<details class="snb-fold"><summary>as JSON</summary>{whole}</details>'
     )
+
+
+def _head(name: str) -> str:
+    css = ' class="snb-long"' if len(name) > _ONE_LINE else ""
+    return f'<th scope="row"{css}>{esc_strict(name)}</th>'
 
 
 class _TwiceError(ValueError):

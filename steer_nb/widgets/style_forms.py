@@ -27,6 +27,8 @@ padding:0 12px}
 .steer-nb .widget-select select,.steer-nb .widget-inttext input{color:var(--snb-ink);
 background-color:var(--snb-bg);border:1px solid var(--snb-line);border-radius:6px;padding:5px 8px;
 font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);height:auto}
+.steer-nb .snb-named :is(input,textarea,select):focus-visible{
+outline:2px solid var(--snb-steer)!important;outline-offset:1px}
 .steer-nb .snb-named{position:relative}
 .steer-nb .snb-named>.widget-label{position:absolute;clip-path:inset(50%);width:1px;height:1px;
 min-width:0;margin:0;padding:0;overflow:hidden;white-space:nowrap}
@@ -77,6 +79,8 @@ overflow:hidden}
 max-width:none;overflow-wrap:anywhere;white-space:normal}
 .steer-nb.steer-nb .snb-args tbody th{font-weight:400;color:var(--snb-soft);width:1%;
 min-width:8ch;white-space:nowrap}
+.steer-nb.steer-nb .snb-args tbody th.snb-long{white-space:normal;width:30%;
+min-width:12ch}
 .steer-nb.steer-nb .snb-args td pre{font:inherit;color:inherit;background:none;margin:0;padding:0;
 border:0;white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow-y:auto}
 .steer-nb details.snb-fold{margin:2px 0 4px;font-size:12px}
