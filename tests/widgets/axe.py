@@ -21,8 +21,12 @@ BORNE: Final = {
 }
 """Rules that may be broken, and why; none of serious or critical impact."""
 
-_RUN = """async () => {
-  const ours = {include: [['.jp-OutputArea-output']]};
+_OURS: Final = "[data-looked-at] .jp-OutputArea-output"
+_MARK = """([first, last]) => document.querySelectorAll('.jp-Notebook .jp-Cell').forEach(
+  (cell, number) => cell.toggleAttribute('data-looked-at', first <= number && number <= last))"""
+
+_RUN = """async outputs => {
+  const ours = {include: [[outputs]]};
   const found = await axe.run(ours, {resultTypes: ['violations']});
   return found.violations.map(({id, impact, help, nodes}) => [id, impact,
     `${help}: ` + nodes.map(node => node.target.join(' ') + ' ' + node.html.slice(0, 160)
@@ -61,11 +65,11 @@ _ASKS: Final = {
 }
 
 
-def _nameless(page: Any) -> list[str]:
+def _nameless(page: Any, outputs: str) -> list[str]:
     """Controls of ours that Chromium gives no name to, as a screen reader would be told."""
     tools = page.context.new_cdp_session(page)
     root = tools.send("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
-    ours = {"nodeId": root, "selector": ".jp-OutputArea-output"}
+    ours = {"nodeId": root, "selector": outputs}
     found = []
     for node in tools.send("DOM.querySelectorAll", ours)["nodeIds"]:
         for one in tools.send("Accessibility.queryAXTree", {"nodeId": node})["nodes"]:
@@ -86,12 +90,13 @@ class Axe:
         self.found: list[str] = []
         self.looked = 0
 
-    def look(self, state: str) -> None:
-        """Look at the page as it is now."""
+    def look(self, state: str, *cells: int) -> None:
+        """Look at what these cells show now, from the first to the last."""
+        self._page.evaluate(_MARK, [min(cells), max(cells)])
         if not self._page.evaluate("'axe' in globalThis"):
             self._page.evaluate(self._script)
         self.looked += 1
-        self.found += [f"{state}: no name: {one[:200]}" for one in _nameless(self._page)]
-        for rule, impact, told in self._page.evaluate(_RUN):
+        self.found += [f"{state}: no name: {one[:200]}" for one in _nameless(self._page, _OURS)]
+        for rule, impact, told in self._page.evaluate(_RUN, _OURS):
             if rule not in BORNE or impact in ("serious", "critical"):
                 self.found.append(f"{state}: {rule} ({impact}): {told}")

@@ -59,11 +59,11 @@ class Person:
     def see(self, name: str, *cells: int, dark: bool = False) -> None:
         """Look at a state; in the dark as well."""
         self.shots.take(name, *cells)
-        self.axe.look(name)
+        self.axe.look(name, *cells)
         if dark:
             change_theme(self.page, dark=True)
             self.shots.take(f"{name}-dark", *cells)
-            self.axe.look(f"{name}, dark")
+            self.axe.look(f"{name}, dark", *cells)
             change_theme(self.page, dark=False)
 
     def say(self, lane: str, words: str) -> None:

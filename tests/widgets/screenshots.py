@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from tests.widgets.lab import notebook_page, run_cell, serve
+from tests.widgets.person import named
 
 IMAGES = Path(__file__).parents[2] / "notebooks" / "images"
 
@@ -28,6 +30,27 @@ CELLS = [
         "steers = %steer frame steers\n"
         'steers[["input_text", "state", "ack_latency_s", "commit_latency_s", "deltas_after_send"]]'
     ),
+]
+
+ASKING = """
+from steer_nb.simulator import AskApproval, CallFunction, CallShell, scenario
+
+@scenario("asking", "Asks for three things at once.")
+def asking(turn):
+    yield CallFunction("get_weather", {"city": "Lisbon", "days": 2})
+    yield CallShell("ls trips/", timeout_ms=10_000)
+    yield AskApproval("calendar", "delete_event", {"event_id": "evt_55"})
+"""
+
+FORM = [
+    "%load_ext steer_nb\n%steer connect --simulate asking.py --speed 0 --no-journal",
+    (
+        "def get_weather(city: str, days: int) -> str:\n"
+        "    return f'18 °C and sunny in {city} for {days} days'"
+    ),
+    "%steer open trip --tools get_weather",
+    "%%steer trip --wait\nGet the trip ready.",
+    "%steer pending",
 ]
 
 TIDY = """
@@ -57,14 +80,37 @@ def take(*, dark: bool) -> None:
             page.get_by_text("ran in").first.wait_for(timeout=20_000)
             run_cell(page, 6)
             page.get_by_text("deltas_after_send").last.wait_for(timeout=20_000)
-            page.add_style_tag(content=TIDY)
-            page.wait_for_timeout(700)
-            IMAGES.mkdir(exist_ok=True)
-            target = IMAGES / f"steered-lane-{'dark' if dark else 'light'}.png"
-            page.locator(".jp-Notebook").first.screenshot(path=target)
-            print(target)
+            _keep(page, page.locator(".jp-Notebook").first, "steered-lane", dark=dark)
+
+
+def take_form(*, dark: bool) -> None:
+    """One form for all that a response asks for, half filled in."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "asking.py").write_text(ASKING, encoding="utf-8")
+        with serve(folder, dark=dark) as address, notebook_page(address, folder, FORM) as page:
+            page.set_viewport_size({"width": 1000, "height": 2400})
+            page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+            for number in range(len(FORM)):
+                run_cell(page, number)
+            output = page.locator(".jp-Notebook .jp-Cell").last.locator(".jp-OutputArea-child")
+            output.get_by_role("button", name="Run get_weather").click(timeout=20_000)
+            output.get_by_text("ran in").wait_for(timeout=20_000)
+            named(output, "textbox", "stdout of command 1").fill("lisbon.md\nporto.md")
+            output.get_by_text("2 of 3 answered").wait_for()
+            _keep(page, output.locator(".jp-OutputArea-output").last, "form", dark=dark)
+
+
+def _keep(page: Any, what: Any, name: str, *, dark: bool) -> None:
+    page.add_style_tag(content=TIDY)
+    page.wait_for_timeout(700)
+    IMAGES.mkdir(exist_ok=True)
+    target = IMAGES / f"{name}-{'dark' if dark else 'light'}.png"
+    what.screenshot(path=target)
+    print(target)
 
 
 if __name__ == "__main__":
     for dark in (False, True):
         take(dark=dark)
+        take_form(dark=dark)
