@@ -72,8 +72,9 @@ class Person:
         box.press("Control+Enter")
 
     def below(self, cell: int) -> Any:
-        """What a cell shows."""
-        return self.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".jp-OutputArea")
+        """What a cell shows, and not what stands by for a page without its kernel."""
+        shown = self.page.locator(".jp-Notebook .jp-Cell").nth(cell)
+        return shown.locator(".jp-OutputArea-output").locator("visible=true")
 
 
 def named(form: Any, role: str, name: str) -> Any:

@@ -174,7 +174,8 @@ def _opens_the_form(keys: Keys) -> Any:
     keys.page.get_by_role("table", name="All lanes").wait_for()
     keys.press("ArrowUp")
     keys.run()
-    form = keys.page.locator(".jp-Notebook .jp-Cell").nth(3).locator(".jp-OutputArea")
+    output = keys.page.locator(".jp-Notebook .jp-Cell").nth(3).locator(".jp-OutputArea-output")
+    form = output.locator("visible=true")
     form.get_by_text("waits for you: 2 answers").wait_for()
     return form
 
