@@ -19,6 +19,7 @@
     ├── TraceError                           a trace file cannot be read; knows `path`, `line`
     ├── ScenarioError                        a simulator scenario is wrong; knows `path`, `line`
     ├── SimulatorFailed                      the simulator could not start
+    ├── MissingExtra (also an ImportError)   a package of an extra is not installed; knows `extra`
     ├── NestedLoopRefused                    nested event loops would break this kernel
     └── WaitTimeout (also a TimeoutError)    waiting took longer than asked
 
@@ -34,6 +35,7 @@ __all__ = [
     "InvalidInput",
     "InvalidLane",
     "LaneBusy",
+    "MissingExtra",
     "NestedLoopRefused",
     "NotConnected",
     "NothingToContinue",
@@ -232,6 +234,20 @@ class ScenarioError(SteerError):
 
 class SimulatorFailed(SteerError):
     """The simulator could not start: its port is taken, or its address is not this machine's."""
+
+
+class MissingExtra(SteerError, ImportError):
+    """A package is not installed that only an extra brings along.
+
+    Attributes
+    ----------
+    extra : str
+        The extra: ``pip install "steer-nb[extra]"``.
+    """
+
+    def __init__(self, message: str, *, extra: str = "") -> None:
+        super().__init__(message)
+        self.extra = extra
 
 
 class NestedLoopRefused(SteerError):

@@ -6,6 +6,7 @@
     trace.frames.table("events", columns=EventCore + EventDelta)
     trace.frames.wide()                                      # events with what they belong to
     trace.summary()                                          # metrics; see `Metrics`
+    trace.plot.timeline()                                    # pictures; see `Plot`
 
 This is the only room that needs pandas.
 """
@@ -30,6 +31,7 @@ from steer_nb.frames.metrics import (
     usage_totals,
     wait_metrics,
 )
+from steer_nb.frames.plots import Plot, timeline_frame
 from steer_nb.frames.schema import GROUPS, SCHEMA_VERSION, TABLES, Table
 from steer_nb.frames.schema_stream import (
     EventCore,
@@ -80,6 +82,7 @@ __all__ = [
     "ItemTimes",
     "LaneCore",
     "Metrics",
+    "Plot",
     "PriceTable",
     "Prices",
     "ProblemCore",
@@ -102,6 +105,7 @@ __all__ = [
     "response_metrics",
     "steer_metrics",
     "summary_of",
+    "timeline_frame",
     "usage_totals",
     "wait_metrics",
 ]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from steer_nb.frames import Columns, Frames, Metrics, PriceTable, TraceDiff
+    from steer_nb.frames import Columns, Frames, Metrics, Plot, PriceTable, TraceDiff
 
 __all__ = ["HasFrames"]
 
@@ -43,6 +43,13 @@ class HasFrames:
         from steer_nb.frames.metrics import Metrics
 
         return Metrics(self.frames)
+
+    @property
+    def plot(self) -> Plot:
+        """Its pictures: timeline, tokens, gaps, latencies; see `steer_nb.frames.Plot`."""
+        from steer_nb.frames.plots import Plot
+
+        return Plot(self.frames)
 
     def summary(self, *, prices: PriceTable | None = None, stall_s: float = 1.0) -> pd.DataFrame:
         """Give the essentials on one screen: what happened, how fast, who waited, what it cost.

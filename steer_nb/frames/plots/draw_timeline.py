@@ -1,0 +1,403 @@
+"""The timeline as an Altair chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import altair as alt
+
+from steer_nb.errors import InvalidInput
+from steer_nb.frames.plots.charts import LayerChart, layered, rows, titled
+from steer_nb.frames.plots.look import CALLS, GREY, INK, ITEMS, MARKS, RESPONSES
+from steer_nb.frames.plots.texts import each
+from steer_nb.frames.plots.thinning import thin_timeline
+from steer_nb.wire.naming import short_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+__all__ = ["draw_timeline"]
+
+_FEW_ROWS: Final = 800
+_SHORT: Final = 80
+"""Characters of a hover's text where there are many."""
+_NARROW: Final = 12
+"""Lanes from which on rows are low, and hold responses only."""
+
+
+def draw_timeline(frame: pd.DataFrame, *, wall: bool, width: int) -> LayerChart:
+    """Draw what `timeline_frame` listed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of `timeline_frame`.
+    wall : bool
+        Whether to show the time of day (UTC) instead of seconds.
+    width : int
+        Pixels of the time axis.
+    """
+    frame, notes = thin_timeline(frame)
+    lanes = list(dict.fromkeys(frame["lane"]))
+    low = len(lanes) > _NARROW
+    if low and (frame["kind"] == "item").any():
+        n = int((frame["kind"] == "item").sum())
+        frame = frame[frame["kind"] != "item"]
+        notes.append(f"without {n:,} items")
+    if (frame["n"] > 1).any() or low:
+        notes.append("ask for one lane to see more")
+    places = _Places(frame, lanes, low=low)
+    x = _Axis(frame, wall=wall)
+    said = _said(frame, lanes)
+    bars = {str(kind): part for kind, part in frame.groupby("kind", observed=True)}
+    none = frame.iloc[:0]
+    responses = bars.get("response", none)
+    layers = [
+        _floor(places),
+        _bars(bars.get("request", none), places, places.response, x, {"request": GREY}),
+        _bars(responses, places, places.response, x, {k: v[0] for k, v in RESPONSES.items()}),
+        _ends(responses, places, x),
+        _bars(bars.get("item", none), places, places.item, x, ITEMS, "items"),
+        _bars(bars.get("call", none), places, places.call, x, CALLS, "calls wait for"),
+        _links(frame, places, x),
+        _marks(frame, places, x),
+    ]
+    chart: LayerChart = layered(
+        *[layer for layer in layers if layer is not None],
+        width=width,
+        height=places.height,
+        title=titled(said, notes),
+        description=f"Timeline: {said}",
+    ).resolve_scale(color="independent", shape="independent", stroke="independent")
+    return chart
+
+
+def _said(frame: pd.DataFrame, lanes: list[str]) -> str:
+    """The picture in one line: its title, and what is told where it cannot be seen."""
+    if not len(frame):
+        return "Nothing has happened in this trace."
+    counts = frame.groupby("kind", observed=True)["n"].sum()
+    told = [_many(len(lanes), "lane") if len(lanes) > 1 else lanes[0]]
+    told += [_many(int(counts[kind]), kind) for kind in ("response", "steer") if kind in counts]
+    seconds = frame[["start_s", "end_s"]].max().max() - frame["start_s"].min()
+    return f"{', '.join(told)} in {seconds:,.1f} s"
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+class _Places:
+    """Where each lane's bars lie, in pixels from the top."""
+
+    def __init__(self, frame: pd.DataFrame, lanes: list[str], *, low: bool) -> None:
+        self.top: dict[str, int] = {}
+        self._mark, self._bar, self._item, self._call = (6, 7, 0, 3) if low else (15, 14, 6, 6)
+        gap = 5 if low else 13
+        levels = frame[frame["kind"] == "call"].groupby("lane")["level"].max()
+        items = set(frame.loc[frame["kind"] == "item", "lane"])
+        at = 2
+        for lane in lanes:
+            self.top[lane] = at
+            at += self._mark + self._bar + (self._item + 2 if lane in items else 0) + gap
+            if lane in levels:
+                at += (int(levels[lane]) + 1) * (self._call + 2) + 2
+        self.height = max(at, 40)
+
+    def response(self, lane: str, _: int = 0) -> tuple[int, int]:
+        """Give top and bottom of a response."""
+        top = self.top[lane] + self._mark
+        return top, top + self._bar
+
+    def item(self, lane: str, _: int = 0) -> tuple[int, int]:
+        """Give top and bottom of an item: below its response."""
+        top = self.response(lane)[1] + 2
+        return top, top + self._item
+
+    def call(self, lane: str, level: int = 0) -> tuple[int, int]:
+        """Give top and bottom of a call: below the items."""
+        top = self.item(lane)[1] + 3 + level * (self._call + 2)
+        return top, top + self._call
+
+    def mark(self, lane: str) -> float:
+        """Give the middle of a mark: above the response."""
+        return self.top[lane] + self._mark / 2
+
+    def middle(self, lane: str) -> float:
+        """Give the middle of a response."""
+        return self.top[lane] + self._mark + self._bar / 2
+
+
+class _Axis:
+    """Times as numbers, and what the axis says."""
+
+    def __init__(self, frame: pd.DataFrame, *, wall: bool) -> None:
+        self._wall = wall
+        if wall and frame["began_at"].isna().any():
+            msg = (
+                "wall=True shows the time of day, and this trace does not say when it began: "
+                "ask without it."
+            )
+            raise InvalidInput(msg, field="wall", value=wall, rule="a trace that knows its start")
+        self._began = _milliseconds(frame) if wall else {}
+        starts = [self.at(row, row.start_s) for row in each(frame)]
+        ends = [self.at(row, row.end_s) for row in each(frame) if row.end_s is not None]
+        low, high = min(starts, default=0.0), max(starts + ends, default=1.0)
+        if not wall and low < 0.3 * high:
+            low = 0.0
+        self._domain = [low, high + (0.012 * (high - low) or 1.0)]
+
+    def at(self, row: Any, seconds: float) -> float:
+        """Give what is drawn for so many seconds."""
+        if self._wall:
+            return round(self._began[row.trace_id] + 1000.0 * seconds, 1)
+        return round(seconds, 4)
+
+    def channel(self, name: str = "x", **more: Any) -> alt.X:
+        """Give the horizontal channel of a layer."""
+        if self._wall:
+            scale = alt.Scale(type="utc", domain=self._domain, nice=False)
+        else:
+            scale = alt.Scale(domain=self._domain, nice=False, zero=False)
+        title = "UTC" if self._wall else "seconds since the trace began"
+        axis = alt.Axis(title=title, tickCount=8)
+        kind: Any = "temporal" if self._wall else "quantitative"
+        return alt.X(name, type=kind, scale=scale, axis=axis, **more)
+
+
+def _milliseconds(frame: pd.DataFrame) -> dict[str, float]:
+    began = frame.drop_duplicates("trace_id").set_index("trace_id")["began_at"]
+    return {str(name): float(at.timestamp() * 1000.0) for name, at in began.items()}
+
+
+def _y(places: _Places, name: str) -> alt.Y:
+    scale = alt.Scale(domain=[0, places.height], reverse=True, nice=False, zero=False)
+    return alt.Y(name, type="quantitative", scale=scale, axis=None)
+
+
+def _hover(row: Any, seconds: float | None, most: int) -> dict[str, Any]:
+    """What one reads by pointing at it: words only, and only those that are known."""
+    known = {
+        "what": row.kind if row.state == row.kind else f"{row.kind}, {row.state}",
+        "lane": row.lane,
+        "stands for": f"{row.n:,}" if row.n > 1 else None,
+        "id": row.id,
+        "response": None if row.kind in ("response", "request") else row.response_id,
+        "name": None if row.name == row.state else row.name,
+        "agent": row.agent_name,
+        "model": row.model,
+        "tokens": None if row.tokens is None else int(row.tokens),
+        "at": f"{row.start_s:.3f} s",
+        "took": None if seconds is None else f"{seconds:.3f} s{' so far' if row.ongoing else ''}",
+        "text": row.text,
+    }
+    found = {key: value for key, value in known.items() if value is not None}
+    for key in ("id", "response"):
+        if key in found:
+            found[key] = short_id(str(found[key]))
+    if len(found.get("text", "")) > most:
+        found["text"] = found["text"][: most - 1] + "…"
+    return found
+
+
+def _floor(places: _Places) -> alt.Chart:
+    """The names of lanes, and a zoom that does not take the page's own scrolling."""
+    names = [{"lane": lane, "y": places.middle(lane)} for lane in places.top]
+    zoom = alt.selection_interval(
+        bind="scales", encodings=["x"], zoom="wheel![event.ctrlKey || event.altKey]"
+    )
+    chart: alt.Chart = (
+        alt.Chart(rows(*names))
+        .mark_text(align="right", dx=-8, limit=160, color=INK, fontSize=12, fontWeight=600)
+        .encode(x=alt.value(0), y=_y(places, "y"), text=alt.Text("lane", type="nominal"))
+        .add_params(zoom)
+    )
+    return chart
+
+
+def _bars(
+    frame: pd.DataFrame,
+    places: _Places,
+    place: Callable[[str, int], tuple[int, int]],
+    x: _Axis,
+    colors: dict[str, str],
+    legend: str | None = None,
+) -> alt.Chart | None:
+    """One layer of bars: waiting for a person is hollow, and so is what goes on, and dashed."""
+    if not len(frame):
+        return None
+    most = 300 if len(frame) <= _FEW_ROWS else _SHORT
+    values = []
+    for row in each(frame):
+        top, bottom = place(row.lane, row.level or 0)
+        values.append(
+            {
+                "x": x.at(row, row.start_s),
+                "x2": x.at(row, row.end_s),
+                "y": top,
+                "y2": bottom,
+                "state": row.state,
+                "hover": _hover(row, row.end_s - row.start_s, most),
+            }
+            | ({"open": 1} if row.ongoing else {})
+            | ({"hollow": 1} if row.state == "person" else {})
+        )
+    domain = [state for state in colors if (frame["state"] == state).any()]
+    domain += [state for state in dict.fromkeys(frame["state"]) if state not in colors]
+    scale = alt.Scale(domain=domain, range=[colors.get(state, GREY) for state in domain])
+    color = alt.Color(
+        "state",
+        type="nominal",
+        scale=scale,
+        legend=None if legend is None else _legend(legend, symbolType="square"),
+    )
+    chart: alt.Chart = (
+        alt.Chart(rows(*values))
+        .mark_rect(
+            clip=True,
+            strokeWidth=1,
+            x2Offset=-2,  # what touches is kept apart by it, and what took no time has a width
+            fillOpacity={"expr": "datum.open || datum.hollow ? 0 : 1"},
+            strokeDash={"expr": "datum.open ? [3, 2] : [1, 0]"},
+            tooltip={"expr": "datum.hover"},
+        )
+        .encode(
+            x=x.channel(),
+            x2="x2",
+            y=_y(places, "y"),
+            y2="y2",
+            color=color,
+            stroke=alt.Stroke("state", type="nominal", scale=scale, legend=None),
+        )
+    )
+    return chart
+
+
+def _legend(title: str, **more: Any) -> alt.Legend:
+    return alt.Legend(title=title, symbolSize=70, symbolStrokeWidth=0, symbolOpacity=1, **more)
+
+
+def _word(row: Any) -> str:
+    """What kind of mark it is, in the words of the legend."""
+    if row.kind == "steer" and row.state in ("failed", "unknown"):
+        return f"steer {row.state}"
+    if row.kind == "close":
+        return "connection renewed" if row.state == "client" else "connection lost"
+    return str(row.kind)
+
+
+def _links(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+    """From where a steer was sent to where it was committed, failed, or got lost."""
+    steers = frame[(frame["kind"] == "steer") & (frame["n"] == 1)]
+    if not len(steers):
+        return None
+    values = [
+        {
+            "x": x.at(row, row.start_s),
+            "x2": x.at(row, row.end_s),
+            "y": places.mark(row.lane),
+            "mark": _word(row),
+        }
+        | ({"open": 1} if row.state != "committed" else {})
+        for row in each(steers)
+    ]
+    domain = list(MARKS)
+    scale = alt.Scale(domain=domain, range=[MARKS[mark][0] for mark in domain])
+    chart: alt.Chart = (
+        alt.Chart(rows(*values))
+        .mark_rule(
+            clip=True,
+            strokeWidth=1.5,
+            strokeDash={"expr": "datum.open ? [2, 2] : [1, 0]"},
+        )
+        .encode(
+            x=x.channel(),
+            x2="x2",
+            y=_y(places, "y"),
+            color=alt.Color("mark", type="nominal", scale=scale, legend=None),
+        )
+    )
+    return chart
+
+
+def _ends(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+    """How responses ended: a shape at the end of each bar, and the legend of both."""
+    if not len(frame):
+        return None
+    domain = [state for state in RESPONSES if (frame["state"] == state).any()]
+    shown = frame[~frame["state"].isin(["completed", "in progress"])]
+    values = [
+        {"x": x.at(row, row.end_s), "y": places.middle(row.lane), "state": row.state}
+        for row in each(shown)
+    ]
+    legend = _legend("responses")
+    colors, shapes = zip(*(RESPONSES[state] for state in domain), strict=True)
+    chart: alt.Chart = (
+        alt.Chart(rows(*values))
+        .mark_point(clip=True, filled=True, size=42, opacity=1, stroke="white", strokeWidth=0.7)
+        .encode(
+            x=x.channel(),
+            y=_y(places, "y"),
+            color=alt.Color(
+                "state",
+                type="nominal",
+                scale=alt.Scale(domain=domain, range=list(colors)),
+                legend=legend,
+            ),
+            shape=alt.Shape(
+                "state",
+                type="nominal",
+                scale=alt.Scale(domain=domain, range=list(shapes)),
+                legend=legend,
+            ),
+        )
+    )
+    return chart
+
+
+_MARKED: Final = ("steer", "pending", "continuation", "inject", "fork", "close")
+
+
+def _marks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+    frame = frame[frame["kind"].isin(_MARKED)]
+    if not len(frame):
+        return None
+    most = 300 if len(frame) <= _FEW_ROWS else _SHORT
+    values = []
+    for row in each(frame):
+        took = row.end_s - row.start_s if row.kind == "steer" else None
+        values.append(
+            {
+                "x": x.at(row, row.start_s),
+                "y": places.mark(row.lane),
+                "mark": _word(row),
+                "hover": _hover(row, took, most),
+            }
+        )
+    found = {value["mark"] for value in values}
+    domain = [mark for mark in MARKS if mark in found]
+    colors, shapes = zip(*(MARKS[mark] for mark in domain), strict=True)
+    legend = _legend("marks")
+    chart: alt.Chart = (
+        alt.Chart(rows(*values))
+        .mark_point(clip=True, filled=True, size=70, opacity=1, tooltip={"expr": "datum.hover"})
+        .encode(
+            x=x.channel(),
+            y=_y(places, "y"),
+            color=alt.Color(
+                "mark",
+                type="nominal",
+                scale=alt.Scale(domain=domain, range=list(colors)),
+                legend=legend,
+            ),
+            shape=alt.Shape(
+                "mark",
+                type="nominal",
+                scale=alt.Scale(domain=domain, range=list(shapes)),
+                legend=legend,
+            ),
+        )
+    )
+    return chart
