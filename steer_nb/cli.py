@@ -1,4 +1,4 @@
-"""The ``steer-nb`` command: the demo, the simulator, and traces as tables or played again."""
+"""The ``steer-nb`` command: the demo, the simulator, and traces: tables, drawn, played again."""
 
 from __future__ import annotations
 
@@ -137,6 +137,17 @@ def _parser() -> argparse.ArgumentParser:
     frames.add_argument("--frame", metavar="NAME", help=which)
     frames.add_argument("--to", metavar="FILE", help="write it: .parquet or .csv")
     frames.set_defaults(run=_frames)
+
+    timeline = commands.add_parser("timeline", help="draw what happened when in a trace")
+    timeline.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
+    timeline.add_argument(
+        "--to", required=True, metavar="FILE", help="write it: .png, .svg, or .html"
+    )
+    timeline.add_argument("--lane", metavar="NAME", help="this lane only")
+    timeline.add_argument(
+        "--width", type=int, default=760, metavar="N", help="pixels of the time axis (default: 760)"
+    )
+    timeline.set_defaults(run=_timeline)
     return parser
 
 
@@ -292,6 +303,15 @@ def _frames(arguments: argparse.Namespace) -> int:
         print(frame.to_string(max_rows=60, max_colwidth=60) if len(frame) else f"{name}: no rows")
         return _OK
     return _write(frame, name, Path(arguments.to))
+
+
+def _timeline(arguments: argparse.Namespace) -> int:
+    from steer_nb.trace import load
+
+    plot = load(arguments.trace).plot
+    path = plot.save(arguments.to, plot.timeline(arguments.lane, width=arguments.width))
+    print(f"{path}: the timeline of {arguments.trace}")
+    return _OK
 
 
 def _write(frame: pd.DataFrame, name: str, path: Path) -> int:

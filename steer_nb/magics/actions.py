@@ -17,6 +17,7 @@ from steer_nb.wire.naming import short_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import altair as alt
     import pandas as pd
 
     from steer_nb.client import Inject, Lane, Replay, Response, Session, Steer
@@ -213,6 +214,10 @@ def _frame(parsed: Parsed, _: Spaces) -> pd.DataFrame:
     return trace.frame(parsed.get("name"), parsed.get("columns"), lane=parsed.get("lane"))
 
 
+def _timeline(parsed: Parsed, _: Spaces) -> alt.LayerChart:
+    return _session().trace.plot.timeline(parsed.get("lane"))
+
+
 def _wait(parsed: Parsed, _: Spaces) -> None:
     timeout, name = parsed.get("timeout"), parsed.get("lane")
     if name:
@@ -374,6 +379,7 @@ _ACTIONS: dict[str, Callable[[Parsed, Spaces], Any]] = {
     "status": _status,
     "show": _show,
     "frame": _frame,
+    "timeline": _timeline,
     "wait": _wait,
     "save": _save,
     "load": _load,

@@ -297,6 +297,15 @@ COMMANDS: dict[str, Command] = {
             note="Columns come in groups, which Tab lists.",
         ),
         Command(
+            "timeline",
+            "the picture of what happened when",
+            "session.trace.plot.timeline(lane)",
+            (Argument("LANE", "this lane only", "lane", required=False),),
+            example="%steer timeline planner",
+            note='It is an Altair chart: pip install "steer-nb[plot]". Tokens, gaps and latencies '
+            "are drawn by session.trace.plot.tokens(), .gaps() and .latencies().",
+        ),
+        Command(
             "wait",
             "until the lane is idle, waits for input, or failed; never for a click",
             "lane.wait(timeout=None)",

@@ -89,11 +89,10 @@ class TestAgreement:
 
 
 def test_the_subcommands_are_those_of_the_design() -> None:
-    words = "connect open send pending lanes status show frame wait save load replay "
+    words = "connect open send pending lanes status show frame timeline wait save load replay "
     words += "recover check resume again drop nest close help"
     assert " ".join(COMMANDS) == words
-    for later in ("timeline", "letta"):
-        assert later not in docstring()
+    assert "letta" not in docstring()  # later
 
 
 def test_subcommands_are_completed_and_in_the_overview() -> None:

@@ -48,8 +48,8 @@ def _y(name: str, title: str, *, scale: Any = alt.Undefined) -> alt.Y:
     return alt.Y(name, type="quantitative", axis=axis, scale=scale)
 
 
-def _legend() -> alt.Legend:
-    return alt.Legend(title=None, direction="horizontal", columns=4, columnPadding=14)
+def _legend(**more: Any) -> alt.Legend:
+    return alt.Legend(title=None, direction="horizontal", columns=4, columnPadding=14, **more)
 
 
 def _nothing(width: int, said: str) -> LayerChart:
@@ -74,7 +74,7 @@ def _log_axis(title: str, low: float, high: float, **more: Any) -> alt.Axis:
 
 def _seconds(value: float) -> str:
     """Say a short time in its own unit."""
-    if value < 1e-3:
+    if 0 < value < 1e-3:
         return f"{value * 1e6:.0f} µs"
     if value < 1.0:
         return f"{value * 1e3:.3g} ms"
@@ -115,7 +115,7 @@ def draw_tokens(steps: pd.DataFrame, *, width: int) -> LayerChart:
                 "kind",
                 type="nominal",
                 scale=alt.Scale(domain=kinds, range=[TOKENS[kind] for kind in kinds]),
-                legend=_legend(),
+                legend=_legend(symbolType="square"),
             ),
             order=alt.Order("at", type="quantitative"),
             tooltip=[
@@ -136,7 +136,7 @@ def draw_tokens(steps: pd.DataFrame, *, width: int) -> LayerChart:
     )
 
 
-def draw_token_rates(rates: pd.DataFrame, *, width: int) -> LayerChart:
+def draw_token_rates(rates: pd.DataFrame, facts: dict[str, float], *, width: int) -> LayerChart:
     """Draw what `token_rates` gave: one line for each response, as long as it was written."""
     if not len(rates):
         return _nothing(width, "No response of this trace tells how many tokens it wrote a second.")
@@ -151,7 +151,6 @@ def draw_token_rates(rates: pd.DataFrame, *, width: int) -> LayerChart:
         }
         for row in each(rates)
     ]
-    middle = float(rates["tokens"].sum() / (rates["end_s"] - rates["start_s"]).sum())
     lines = (
         alt.Chart(rows(*values))
         .mark_rule(strokeWidth=4, strokeCap="round")
@@ -168,10 +167,20 @@ def draw_token_rates(rates: pd.DataFrame, *, width: int) -> LayerChart:
             ],
         )
     )
-    said = f"{middle:,.0f} output tokens a second, of {len(rates):,} responses together"
+    every = int(facts["n"])
+    said = f"{facts['tokens_per_s']:,.0f} output tokens a second, of {every:,} responses together"
     return layered(
-        lines, width=width, height=_LOW, title=titled(said, []), description=f"Speed: {said}"
+        lines,
+        width=width,
+        height=_LOW,
+        title=titled(said, _fewer(len(rates), every, "responses", "fastest and slowest")),
+        description=f"Speed: {said}",
     )
+
+
+def _fewer(shown: int, every: int, what: str, which: str) -> list[str]:
+    """Say that not all are drawn, and which are."""
+    return [] if shown == every else [f"{shown:,} {what} are drawn: the {which} of each moment"]
 
 
 def _lanes(frame: pd.DataFrame) -> list[str]:
@@ -255,7 +264,9 @@ def draw_gaps(
     )
 
 
-def draw_gap_spans(spans: pd.DataFrame, *, stall_s: float, width: int) -> LayerChart:
+def draw_gap_spans(
+    spans: pd.DataFrame, facts: dict[str, float], *, stall_s: float, width: int
+) -> LayerChart:
     """Draw what `gap_spans` gave: for each response the median, 95 of 100, and the longest."""
     if not len(spans):
         return _nothing(width, "No response of this trace has two chunks with a time.")
@@ -306,25 +317,26 @@ def draw_gap_spans(spans: pd.DataFrame, *, stall_s: float, width: int) -> LayerC
             ),
         ),
     )
-    said = f"{len(spans):,} responses: lines from the median gap to that which 95 of 100 are below"
+    every = int(facts["n"])
+    less = _fewer(len(spans), every, "responses", "longest and shortest")
+    said = f"{every:,} responses: lines from the median gap to that which 95 of 100 are below"
     return layered(
         *layers,
         width=width,
         height=_LOW,
-        title=titled(said, []),
+        title=titled(said, less),
         description=f"Gaps of responses: {said}",
     )
 
 
-def draw_latencies(times: pd.DataFrame, *, width: int) -> LayerChart:
+def draw_latencies(times: pd.DataFrame, facts: dict[str, float], *, width: int) -> LayerChart:
     """Draw what `latency_times` gave: a line for each of a few steers, dots for many."""
     if not len(times):
         return _nothing(width, "No steer of this trace was accepted or committed.")
-    steers = times["steer"].nunique()
-    few = steers <= _FEW_STEERS and times["lane"].nunique() <= _FEW_STEERS
+    steers = int(facts["n"])
+    few = steers <= _FEW_STEERS
     found = [word for word in ("accepted", "committed") if (times["what"] == word).any()]
-    middles = times.groupby("what", observed=True)["to_s"].median()
-    told = ", ".join(f"{word} after {_seconds(abs(middles[word]))}" for word in found)
+    told = ", ".join(f"{word} after {_seconds(facts[word])}" for word in found)
     said = f"{steers:,} steers" if steers != 1 else "1 steer"
     said = f"{said}: {told}{' (medians)' if steers > 1 else ''}"
     scale = alt.Scale(
@@ -333,11 +345,15 @@ def draw_latencies(times: pd.DataFrame, *, width: int) -> LayerChart:
     )
     color = alt.Color("what", type="nominal", scale=scale, legend=_legend())
     draw = _latency_bars if few else _latency_dots
+    shown = int(times["what"].value_counts().max())
+    less = (
+        [f"{shown:,} are drawn: the fastest and slowest of each moment"] if shown < steers else []
+    )
     return layered(
         *draw(times, color),
         width=width,
         height=alt.Step(24) if few else _LOW,
-        title=titled(said, []),
+        title=titled(said, [] if few else less),
         description=f"Latencies of steers: {said}",
     )
 
@@ -350,7 +366,7 @@ def _latency_rows(times: pd.DataFrame) -> list[dict[str, Any]]:
             "from": round(row.from_s, 4),
             "to": round(row.to_s, 4),
             "what": row.what,
-            "after": _seconds(row.to_s) if row.to_s > 0 else f"{row.to_s:.3g} s",
+            "after": _seconds(row.to_s),
             "text": row.text or "",
         }
         for row in each(times)
@@ -381,7 +397,7 @@ def _latency_shape() -> alt.Shape:
 
 
 def _latency_dots(times: pd.DataFrame, color: alt.Color) -> tuple[alt.Chart, ...]:
-    short = times.assign(text=times["text"].str.slice(0, 80), to_s=times["to_s"].clip(lower=1e-5))
+    short = times.assign(text=times["text"].str.slice(0, 80), to_s=times["to_s"].clip(lower=1e-4))
     low, high = float(short["to_s"].min()) / 1.3, float(short["to_s"].max()) * 1.3
     axis = _log_axis("after it was sent", low, high, domain=False, ticks=False)
     dots = (

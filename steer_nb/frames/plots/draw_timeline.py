@@ -56,11 +56,12 @@ def draw_timeline(frame: pd.DataFrame, *, wall: bool, width: int) -> LayerChart:
     responses = bars.get("response", none)
     layers = [
         _floor(places),
-        _bars(bars.get("request", none), places, places.response, x, {"request": GREY}),
+        _bars(bars.get("request", none), places, places.request, x, {"request": GREY}),
         _bars(responses, places, places.response, x, {k: v[0] for k, v in RESPONSES.items()}),
         _ends(responses, places, x),
         _bars(bars.get("item", none), places, places.item, x, ITEMS, "items"),
         _bars(bars.get("call", none), places, places.call, x, CALLS, "calls wait for"),
+        _breaks(bars.get("close", none), places, x),
         _links(frame, places, x),
         _marks(frame, places, x),
     ]
@@ -94,6 +95,7 @@ class _Places:
 
     def __init__(self, frame: pd.DataFrame, lanes: list[str], *, low: bool) -> None:
         self.top: dict[str, int] = {}
+        self.bottom: dict[str, int] = {}
         self._mark, self._bar, self._item, self._call = (6, 7, 0, 3) if low else (15, 14, 6, 6)
         gap = 5 if low else 13
         levels = frame[frame["kind"] == "call"].groupby("lane")["level"].max()
@@ -101,15 +103,22 @@ class _Places:
         at = 2
         for lane in lanes:
             self.top[lane] = at
-            at += self._mark + self._bar + (self._item + 2 if lane in items else 0) + gap
+            at += self._mark + self._bar + (self._item + 2 if lane in items else 0)
             if lane in levels:
                 at += (int(levels[lane]) + 1) * (self._call + 2) + 2
+            self.bottom[lane] = at
+            at += gap
         self.height = max(at, 40)
 
     def response(self, lane: str, _: int = 0) -> tuple[int, int]:
         """Give top and bottom of a response."""
         top = self.top[lane] + self._mark
         return top, top + self._bar
+
+    def request(self, lane: str, _: int = 0) -> tuple[int, int]:
+        """Give top and bottom of the wait for a response: a thin line before it."""
+        top, bottom = self.response(lane)
+        return (top + bottom) // 2 - 1, (top + bottom) // 2 + 1
 
     def item(self, lane: str, _: int = 0) -> tuple[int, int]:
         """Give top and bottom of an item: below its response."""
@@ -316,6 +325,34 @@ def _links(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
             x=x.channel(),
             x2="x2",
             y=_y(places, "y"),
+            color=alt.Color("mark", type="nominal", scale=scale, legend=None),
+        )
+    )
+    return chart
+
+
+def _breaks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+    """Where a lane's connection ended: a line through the whole row."""
+    if not len(frame):
+        return None
+    values = [
+        {
+            "x": x.at(row, row.start_s),
+            "y": places.top[row.lane],
+            "y2": places.bottom[row.lane],
+            "mark": _word(row),
+        }
+        for row in each(frame)
+    ]
+    domain = ["connection lost", "connection renewed"]
+    scale = alt.Scale(domain=domain, range=[MARKS[mark][0] for mark in domain])
+    chart: alt.Chart = (
+        alt.Chart(rows(*values))
+        .mark_rule(clip=True, strokeDash=[3, 3])
+        .encode(
+            x=x.channel(),
+            y=_y(places, "y"),
+            y2="y2",
             color=alt.Color("mark", type="nominal", scale=scale, legend=None),
         )
     )

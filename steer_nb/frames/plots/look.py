@@ -35,7 +35,12 @@ ITEMS: Final = {
     "call": "#d9962b",
     "other": "#c3c8cf",
 }
-CALLS: Final = {"person": "#d9962b", "program": "#8a6fd1", "service": "#4a90c4"}
+CALLS: Final = {
+    "person": "#d9962b",
+    "client": "#e6bd7b",
+    "program": "#c583b8",
+    "service": "#4a90c4",
+}
 
 MARKS: Final[dict[str, tuple[str, str]]] = {
     "steer": ("#7466e0", "triangle-down"),

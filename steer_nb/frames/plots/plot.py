@@ -118,7 +118,7 @@ class Plot:
 
         self._timed(lane)
         if per_second:
-            return draw.draw_token_rates(series.token_rates(self._tables, lane), width=width)
+            return draw.draw_token_rates(*series.token_rates(self._tables, lane), width=width)
         return draw.draw_tokens(series.token_steps(self._tables, lane), width=width)
 
     def gaps(
@@ -156,8 +156,8 @@ class Plot:
 
         self._timed(lane)
         if by_response:
-            spans = series.gap_spans(self._tables, lane, stall_s=stall_s)
-            return draw.draw_gap_spans(spans, stall_s=stall_s, width=width)
+            spans, facts = series.gap_spans(self._tables, lane, stall_s=stall_s)
+            return draw.draw_gap_spans(spans, facts, stall_s=stall_s, width=width)
         bins, facts = series.gap_bins(self._tables, lane, stall_s=stall_s)
         return draw.draw_gaps(bins, facts, stall_s=stall_s, width=width)
 
@@ -185,7 +185,7 @@ class Plot:
         from steer_nb.frames.plots import draw_series as draw
 
         self._timed(lane)
-        return draw.draw_latencies(series.latency_times(self._tables, lane), width=width)
+        return draw.draw_latencies(*series.latency_times(self._tables, lane), width=width)
 
     def save(self, path: str | PathLike[str], chart: alt.LayerChart | None = None) -> str:
         """Write a chart to a file, without a browser and without a network.

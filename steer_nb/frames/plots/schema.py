@@ -38,7 +38,8 @@ TimelineCore: Final = Columns(
             "state",
             TEXT,
             "How it stands or what it is: a response's status, or steered; for an item text, "
-            "reasoning, call or other; for a call person, program or service: who it waits for; "
+            "reasoning, call or other; for a call who it waits for: person, program, service, or "
+            "client, where the trace does not say which of the first two it was; "
             "for a steer its state; for a close who or what ended the connection.",
         ),
         Column("start_s", FLOAT, "When it began or happened, in seconds since the trace began."),

@@ -99,28 +99,37 @@ def token_steps(tables: Tables, lane: str | None = None, most: int = _MOST_STEPS
     return shaped(TokenSteps, {str(name): long[name] for name in long}, long.index)
 
 
-def token_rates(tables: Tables, lane: str | None = None, most: int = 1_500) -> pd.DataFrame:
+def token_rates(
+    tables: Tables, lane: str | None = None, most: int = 1_500
+) -> tuple[pd.DataFrame, dict[str, float]]:
     """Give each response's output tokens a second, over the time that it was written.
 
     Of more than `most`, the fastest and the slowest of each stretch of time are kept.
 
     Returns
     -------
-    DataFrame
+    rates : DataFrame
         `lane`, `start_s`, `end_s`, `state`, `id`, `tokens`, `tokens_per_s`.
+    facts : dict
+        Of all responses: `n`, and `tokens_per_s`, all their tokens over all their seconds.
 
     Examples
     --------
     >>> from steer_nb.trace import Header, Trace
-    >>> token_rates(Trace(Header(steer_nb=1, trace_id="0" * 32)).frames).shape
-    (0, 7)
+    >>> rates, facts = token_rates(Trace(Header(steer_nb=1, trace_id="0" * 32)).frames)
+    >>> rates.shape, facts["n"]
+    ((0, 7), 0.0)
     """
     frame = _ended(tables, lane)
     speeds = response_metrics(tables).set_index(["trace_id", "response_id"])["tokens_per_s"]
     frame = frame.assign(tokens_per_s=speeds[~speeds.index.duplicated()].reindex(frame.index))
     names = ["lane", "start_s", "end_s", "state", "id", "tokens", "tokens_per_s"]
     frame = frame.loc[frame["tokens_per_s"].notna(), names].reset_index(drop=True)
-    return frame[_extremes(frame["start_s"], frame["tokens_per_s"], most)].reset_index(drop=True)
+    seconds = float((frame["end_s"] - frame["start_s"]).sum())
+    facts = {"n": float(len(frame))}
+    facts["tokens_per_s"] = float(frame["tokens"].sum()) / seconds if seconds else float("nan")
+    kept = frame[_extremes(frame["start_s"], frame["tokens_per_s"], most)]
+    return kept.reset_index(drop=True), facts
 
 
 def _extremes(times: pd.Series[Any], values: pd.Series[Any], most: int) -> np.ndarray[Any, Any]:
@@ -186,7 +195,7 @@ def gap_bins(
 
 def gap_spans(
     tables: Tables, lane: str | None = None, *, stall_s: float = STALL_S, most: int = 1_500
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, dict[str, float]]:
     """Give the gaps of each response: the median, 95 of 100, and the longest.
 
     Of more than `most` responses, those with the longest and the shortest longest gap of each
@@ -194,13 +203,15 @@ def gap_spans(
 
     Returns
     -------
-    DataFrame
+    spans : DataFrame
         `lane`, `start_s`, `id`, `median_s`, `p95_s`, `longest_s`, `stalls`.
+    facts : dict
+        Of all responses: `n`.
 
     Examples
     --------
     >>> from steer_nb.trace import Header, Trace
-    >>> gap_spans(Trace(Header(steer_nb=1, trace_id="0" * 32)).frames).shape
+    >>> gap_spans(Trace(Header(steer_nb=1, trace_id="0" * 32)).frames)[0].shape
     (0, 7)
     """
     measured = response_metrics(tables, stall_s=stall_s)
@@ -217,7 +228,8 @@ def gap_spans(
     frame["stalls"] = measured["n_stalls"].reindex(frame.index)
     names = ["lane", "start_s", "id", *chosen, "stalls"]
     frame = frame.loc[frame["median_s"].notna(), names].reset_index(drop=True)
-    return frame[_extremes(frame["start_s"], frame["longest_s"], most)].reset_index(drop=True)
+    kept = frame[_extremes(frame["start_s"], frame["longest_s"], most)]
+    return kept.reset_index(drop=True), {"n": float(len(frame))}
 
 
 def _gaps(tables: Tables, lane: str | None, stall_s: float) -> pd.DataFrame:
@@ -228,7 +240,9 @@ def _gaps(tables: Tables, lane: str | None, stall_s: float) -> pd.DataFrame:
     return only_lane(gaps.assign(lane=gaps["lane_id"].astype(object).map(names)), lane, names)
 
 
-def latency_times(tables: Tables, lane: str | None = None, most: int = _MOST_DOTS) -> pd.DataFrame:
+def latency_times(
+    tables: Tables, lane: str | None = None, most: int = _MOST_DOTS
+) -> tuple[pd.DataFrame, dict[str, float]]:
     """Give two spans for each steer: until it was accepted, and from there until committed.
 
     Of more than `most` spans, the shortest and the longest of each stretch of time are kept.
@@ -244,9 +258,11 @@ def latency_times(tables: Tables, lane: str | None = None, most: int = _MOST_DOT
 
     Returns
     -------
-    DataFrame
+    times : DataFrame
         The columns of `LatencyTimes`, as they were sent. A successor may come before the steer is
         accepted: such a span ends before it begins.
+    facts : dict
+        Of all steers: `n`, and the median seconds from sent to `accepted` and to `committed`.
 
     Raises
     ------
@@ -256,7 +272,7 @@ def latency_times(tables: Tables, lane: str | None = None, most: int = _MOST_DOT
     Examples
     --------
     >>> from steer_nb.trace import Header, Trace
-    >>> latency_times(Trace(Header(steer_nb=1, trace_id="0" * 32)).frames).shape
+    >>> latency_times(Trace(Header(steer_nb=1, trace_id="0" * 32)).frames)[0].shape
     (0, 8)
     """
     steers = tables["steers"]
@@ -291,4 +307,6 @@ def latency_times(tables: Tables, lane: str | None = None, most: int = _MOST_DOT
         )
     frame = pd.concat(parts, ignore_index=True)
     frame = frame.sort_values(["sent_s", "steer"], kind="stable", ignore_index=True)
-    return shaped(LatencyTimes, {str(name): frame[name] for name in frame}, frame.index)
+    facts = {"n": float((accepted.notna() | committed.notna()).sum())}
+    facts |= {"accepted": float(accepted.median()), "committed": float(committed.median())}
+    return shaped(LatencyTimes, {str(name): frame[name] for name in frame}, frame.index), facts

@@ -190,7 +190,8 @@ def _calls(tables: Tables, times: _Times) -> pd.DataFrame:
     served = (calls["owner"] == "server").to_numpy(dtype=bool)
     by = calls["answered_by"].astype(object)
     state = pd.Series("person", index=calls.index, dtype=object)
-    state = state.mask(by.isin(["code", "policy", "unknown"]), "program").mask(served, "service")
+    state = state.mask(by.isin(["code", "policy"]), "program").mask(by == "unknown", "client")
+    state = state.mask(served, "service")
     now = _mapped(calls["trace_id"], times.now)
     frame["kind"], frame["state"], frame["id"] = "call", state, calls["call_key"]
     frame["start_s"], frame["end_s"] = calls["requested_s"], calls["answered_s"].fillna(now)
