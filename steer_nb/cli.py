@@ -145,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     timeline.add_argument("--lane", metavar="NAME", help="this lane only")
     timeline.add_argument(
-        "--width", type=int, default=760, metavar="N", help="pixels of the time axis (default: 760)"
+        "--width", type=int, default=640, metavar="N", help="pixels of the time axis (default: 640)"
     )
     timeline.set_defaults(run=_timeline)
     return parser

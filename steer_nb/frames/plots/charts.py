@@ -15,7 +15,7 @@ import base64
 import importlib.util
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import altair as alt
 
@@ -33,28 +33,59 @@ _FORMATS: Final = (".png", ".svg", ".html", ".json")
 _SHARP: Final = 144
 
 
-class LayerChart(alt.LayerChart):
-    """An `altair.LayerChart` like any other, but for how it is displayed."""
+class _Shown:
+    """What is ours about a chart: its look, where nothing else was chosen, and its display."""
+
+    def to_dict(self, *args: Any, **kwds: Any) -> dict[str, Any]:
+        spec: dict[str, Any] = super().to_dict(*args, **kwds)  # type: ignore[misc]
+        if "$schema" in spec:  # a part of another chart takes that one's look
+            spec["config"] = _over(CONFIG, spec.get("config", {}))
+        return spec
 
     def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
         if alt.renderers.active != "default":
-            return super()._repr_mimebundle_(*args, **kwds)
+            return super()._repr_mimebundle_(*args, **kwds)  # type: ignore[misc]
         spec = self.to_dict(context={"pre_transform": False})
-        said = spec.get("description", "A chart")
         bundle: dict[str, Any] = {
             MIME: {**spec, "$schema": _SCHEMA},
-            "text/plain": f"<{said}>",
+            "text/plain": f"<{spec.get('description', 'a chart')}>",
         }
         if _has_converter():
             bundle["image/png"] = base64.b64encode(_png(spec)).decode("ascii")
         return bundle
 
+    def __or__(self, other: Any) -> HConcatChart:
+        return HConcatChart(hconcat=[cast("Any", self), other])
+
+    def __and__(self, other: Any) -> VConcatChart:
+        return VConcatChart(vconcat=[cast("Any", self), other])
+
+
+class LayerChart(_Shown, alt.LayerChart):
+    """An `altair.LayerChart` like any other, but for how it looks and is displayed."""
+
+
+class HConcatChart(_Shown, alt.HConcatChart):
+    """Charts side by side: what ``chart | other`` gives."""
+
+
+class VConcatChart(_Shown, alt.VConcatChart):
+    """Charts below each other: what ``chart & other`` gives."""
+
+
+def _over(under: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
+    """Lay what was chosen over what there is, in depth."""
+    merged = dict(under)
+    for key, value in chosen.items():
+        below = merged.get(key)
+        both = isinstance(value, dict) and isinstance(below, dict)
+        merged[key] = _over(cast("dict[str, Any]", below), value) if both else value
+    return merged
+
 
 def layered(*layers: alt.Chart, **properties: Any) -> LayerChart:
-    """Put layers above each other, in our look."""
-    chart = LayerChart(layer=list(layers), **properties)
-    found: LayerChart = chart.properties(config=alt.Config(**CONFIG))
-    return found
+    """Put layers above each other."""
+    return LayerChart(layer=list(layers), **properties)
 
 
 def rows(*values: dict[str, Any]) -> alt.InlineData:
@@ -88,8 +119,10 @@ def _png(spec: dict[str, Any]) -> bytes:
 
 
 def _vl_version() -> str:
-    """The Vega-Lite of this Altair, as the converter names it."""
-    return "_".join(alt.SCHEMA_VERSION.split(".")[:2])
+    """The Vega-Lite of this Altair, or the newest that an older converter knows."""
+    wanted = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    known = _converter().get_vegalite_versions()
+    return str(wanted if wanted in known else known[-1])
 
 
 def check(path: str | PathLike[str]) -> tuple[Path, str]:
@@ -130,15 +163,15 @@ def save(chart: Any, path: str | PathLike[str]) -> str:
     path, kind = check(path)
     try:
         if kind == ".json":
-            path.write_text(chart.to_json(indent=None), encoding="utf-8")
+            path.write_text(json.dumps(chart.to_dict()), encoding="utf-8")
         elif kind == ".html":
             text = _converter().vegalite_to_html(
-                chart.to_json(indent=None), vl_version=_vl_version(), bundle=True
+                json.dumps(chart.to_dict()), vl_version=_vl_version(), bundle=True
             )
             path.write_text(text, encoding="utf-8")
         elif kind == ".svg":
             text = _converter().vegalite_to_svg(
-                chart.to_json(indent=None), vl_version=_vl_version()
+                json.dumps(chart.to_dict()), vl_version=_vl_version()
             )
             path.write_text(text, encoding="utf-8")
         else:

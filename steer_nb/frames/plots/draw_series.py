@@ -89,10 +89,10 @@ _TIME_LABELS: Final = (
 
 def draw_tokens(steps: pd.DataFrame, *, width: int) -> LayerChart:
     """Draw what `token_steps` added up: steps that lie on each other."""
-    kinds = [kind for kind in TOKENS if steps.loc[steps["kind"] == kind, "tokens"].max() > 0]
+    last = steps.groupby("kind", observed=True)["tokens"].last()
+    kinds = [kind for kind in TOKENS if last.get(kind, 0) > 0]
     if not kinds:
         return _nothing(width, "No response of this trace tells how many tokens it used.")
-    last = steps.groupby("kind", observed=True)["tokens"].last()
     end = float(steps["t_s"].max()) * 1.03 or 1.0  # so that one sees the last step, too
     steps = pd.concat([steps, steps.groupby("kind", observed=True).tail(1).assign(t_s=end)])
     values = [

@@ -65,8 +65,11 @@ def draw_timeline(frame: pd.DataFrame, *, wall: bool, width: int) -> LayerChart:
         _links(frame, places, x),
         _marks(frame, places, x),
     ]
+    drawn = [layer for layer in layers if layer is not None]
+    if len(drawn) > 1:
+        drawn[1] = drawn[1].add_params(_zoom())
     chart: LayerChart = layered(
-        *[layer for layer in layers if layer is not None],
+        *drawn,
         width=width,
         height=places.height,
         title=titled(said, notes),
@@ -211,17 +214,22 @@ def _hover(row: Any, seconds: float | None, most: int) -> dict[str, Any]:
     return found
 
 
-def _floor(places: _Places) -> alt.Chart:
-    """The names of lanes, and a zoom that does not take the page's own scrolling."""
-    names = [{"lane": lane, "y": places.middle(lane)} for lane in places.top]
-    zoom = alt.selection_interval(
+def _zoom() -> alt.Parameter:
+    """Drag to move; a wheel alone scrolls the page, as ever."""
+    return alt.selection_interval(
         bind="scales", encodings=["x"], zoom="wheel![event.ctrlKey || event.altKey]"
     )
+
+
+def _floor(places: _Places) -> alt.Chart:
+    """The names of lanes."""
+    names = [{"lane": lane, "y": places.middle(lane)} for lane in places.top]
     chart: alt.Chart = (
         alt.Chart(rows(*names))
-        .mark_text(align="right", dx=-8, limit=160, color=INK, fontSize=12, fontWeight=600)
+        .mark_text(
+            clip=False, align="right", dx=-8, limit=160, color=INK, fontSize=12, fontWeight=600
+        )
         .encode(x=alt.value(0), y=_y(places, "y"), text=alt.Text("lane", type="nominal"))
-        .add_params(zoom)
     )
     return chart
 
@@ -256,11 +264,12 @@ def _bars(
     domain = [state for state in colors if (frame["state"] == state).any()]
     domain += [state for state in dict.fromkeys(frame["state"]) if state not in colors]
     scale = alt.Scale(domain=domain, range=[colors.get(state, GREY) for state in domain])
+    told = None if legend is None else _legend(legend, symbolType="square")
     color = alt.Color(
         "state",
         type="nominal",
         scale=scale,
-        legend=None if legend is None else _legend(legend, symbolType="square"),
+        legend=told,
     )
     chart: alt.Chart = (
         alt.Chart(rows(*values))
@@ -270,7 +279,6 @@ def _bars(
             x2Offset=-2,  # what touches is kept apart by it, and what took no time has a width
             fillOpacity={"expr": "datum.open || datum.hollow ? 0 : 1"},
             strokeDash={"expr": "datum.open ? [3, 2] : [1, 0]"},
-            tooltip={"expr": "datum.hover"},
         )
         .encode(
             x=x.channel(),
@@ -278,7 +286,8 @@ def _bars(
             y=_y(places, "y"),
             y2="y2",
             color=color,
-            stroke=alt.Stroke("state", type="nominal", scale=scale, legend=None),
+            tooltip=_shown(),
+            stroke=alt.Stroke("state", type="nominal", scale=scale, legend=told),
         )
     )
     return chart
@@ -286,6 +295,15 @@ def _bars(
 
 def _legend(title: str, **more: Any) -> alt.Legend:
     return alt.Legend(title=title, symbolSize=70, symbolStrokeWidth=0, symbolOpacity=1, **more)
+
+
+def _shown() -> alt.TooltipValue:
+    """Show the hover of a row: an object, which becomes a table of its keys, each plain text.
+
+    It is an encoding and no property of the mark: else Vega-Lite before 5.9 takes no notice of a
+    pointer in layers without the zoom.
+    """
+    return alt.TooltipValue(alt.ExprRef("datum.hover"))
 
 
 def _word(row: Any) -> str:
@@ -419,10 +437,11 @@ def _marks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
     legend = _legend("marks")
     chart: alt.Chart = (
         alt.Chart(rows(*values))
-        .mark_point(clip=True, filled=True, size=70, opacity=1, tooltip={"expr": "datum.hover"})
+        .mark_point(clip=True, filled=True, size=70, opacity=1)
         .encode(
             x=x.channel(),
             y=_y(places, "y"),
+            tooltip=_shown(),
             color=alt.Color(
                 "mark",
                 type="nominal",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plot"]
 
-_WIDTH: Final = 760
+_WIDTH: Final = 640
 _CHARTS: Final = ("timeline", "tokens", "gaps", "latencies")
 
 
@@ -67,7 +67,7 @@ class Plot:
             Only that lane; the default lane is called ``(default)``.
         wall : bool, default False
             Show the time of day (UTC), not seconds since the trace began.
-        width : int, default 760
+        width : int, default 640
             Pixels of the time axis.
 
         Returns
@@ -101,7 +101,7 @@ class Plot:
             Only that lane.
         per_second : bool, default False
             Draw each response's output tokens a second, as long as it was written.
-        width : int, default 760
+        width : int, default 640
             Pixels of the time axis.
 
         Returns
@@ -139,7 +139,7 @@ class Plot:
             Draw each response's median, 95 of 100, and longest gap over time.
         stall_s : float, default 1.0
             Seconds from which on a gap is a stall.
-        width : int, default 760
+        width : int, default 640
             Pixels of the time axis.
 
         Returns
@@ -168,7 +168,7 @@ class Plot:
         ----------
         lane : str, optional
             Only that lane.
-        width : int, default 760
+        width : int, default 640
             Pixels of the time axis.
 
         Returns

@@ -71,7 +71,7 @@ def timeline_frame(tables: Tables, lane: str | None = None) -> pd.DataFrame:
     whole = whole.reset_index(drop=True)
     whole["lane"] = whole["lane_id"].map(names) if len(whole) else None
     traces = tables["traces"].drop_duplicates("trace_id").set_index("trace_id")
-    whole["began_at"] = whole["trace_id"].map(traces["started_at"]) if len(whole) else pd.NaT
+    whole["began_at"] = whole["trace_id"].map(traces["started_at"]) if len(whole) else None
     if "n" not in whole:
         whole["n"] = 1
     if "ongoing" in whole:

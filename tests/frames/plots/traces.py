@@ -8,7 +8,7 @@ from typing import Any
 from steer_nb.trace import SCHEMA, Entry, Header, Trace
 from tests.support.traces import TRACE_ID, TraceBuilder, call, message, stub
 
-HOSTILE = "<img src=x onerror=\"document.title='owned'\"> [x](javascript:1) {{datum.x}} $&"
+HOSTILE = '<img src=x onerror="window.pwned=1"> [x](javascript:1) {{datum.x}} $&'
 
 
 class Clocked(TraceBuilder):
