@@ -139,7 +139,9 @@ def _parser() -> argparse.ArgumentParser:
     frames.set_defaults(run=_frames)
 
     timeline = commands.add_parser("timeline", help="draw what happened when in a trace")
-    timeline.add_argument("trace", metavar="TRACE", help="a saved trace or a journal")
+    timeline.add_argument(
+        "trace", metavar="TRACE", help="a recording, a folder of them, or a pattern in quotes"
+    )
     timeline.add_argument(
         "--to", required=True, metavar="FILE", help="write it: .png, .svg, or .html"
     )
@@ -306,9 +308,10 @@ def _frames(arguments: argparse.Namespace) -> int:
 
 
 def _timeline(arguments: argparse.Namespace) -> int:
-    from steer_nb.trace import load
+    from steer_nb.trace import load, load_trace
 
-    plot = load(arguments.trace).plot
+    one_file = Path(arguments.trace).is_file()
+    plot = (load_trace if one_file else load)(arguments.trace).plot
     path = plot.save(arguments.to, plot.timeline(arguments.lane, width=arguments.width))
     print(f"{path}: the timeline of {arguments.trace}")
     return _OK
