@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from steer_nb.errors import InvalidInput, MissingExtra, TraceError
 from steer_nb.frames.plots.look import CONFIG
@@ -89,8 +90,12 @@ def layered(*layers: alt.Chart, **properties: Any) -> LayerChart:
 
 
 def rows(*values: dict[str, Any]) -> alt.InlineData:
-    """Make rows the data of a layer; what is missing takes no room."""
-    return alt.InlineData(values=list(values))
+    """Make rows the data of a layer; what is missing takes no room.
+
+    Altair would check them cell by cell, and again for each layer: that takes seconds.
+    """
+    with debug_mode(False):
+        return alt.InlineData(values=list(values))
 
 
 def titled(title: str, notes: list[str]) -> alt.TitleParams:

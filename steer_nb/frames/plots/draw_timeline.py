@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import altair as alt
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_timeline"]
 
+Unit = Literal["seconds", "UTC", "messages"]
+
 _FEW_ROWS: Final = 800
 _SHORT: Final = 80
 """Characters of a hover's text where there are many."""
@@ -27,15 +29,16 @@ _NARROW: Final = 12
 """Lanes from which on rows are low, and hold responses only."""
 
 
-def draw_timeline(frame: pd.DataFrame, *, wall: bool, width: int) -> LayerChart:
+def draw_timeline(frame: pd.DataFrame, *, unit: Unit, width: int) -> LayerChart:
     """Draw what `timeline_frame` listed.
 
     Parameters
     ----------
     frame : DataFrame
         Of `timeline_frame`.
-    wall : bool
-        Whether to show the time of day (UTC) instead of seconds.
+    unit : str
+        What the axis shows: ``seconds``, the time of day in ``UTC``, or the places of ``messages``
+        in a recording that has no times.
     width : int
         Pixels of the time axis.
     """
@@ -49,8 +52,8 @@ def draw_timeline(frame: pd.DataFrame, *, wall: bool, width: int) -> LayerChart:
     if (frame["n"] > 1).any() or low:
         notes.append("ask for one lane to see more")
     places = _Places(frame, lanes, low=low)
-    x = _Axis(frame, wall=wall)
-    said = _said(frame, lanes)
+    x = _Axis(frame, unit)
+    said = _said(frame, lanes, unit)
     bars = {str(kind): part for kind, part in frame.groupby("kind", observed=True)}
     none = frame.iloc[:0]
     responses = bars.get("response", none)
@@ -78,15 +81,16 @@ def draw_timeline(frame: pd.DataFrame, *, wall: bool, width: int) -> LayerChart:
     return chart
 
 
-def _said(frame: pd.DataFrame, lanes: list[str]) -> str:
+def _said(frame: pd.DataFrame, lanes: list[str], unit: Unit) -> str:
     """The picture in one line: its title, and what is told where it cannot be seen."""
     if not len(frame):
         return "Nothing has happened in this trace."
     counts = frame.groupby("kind", observed=True)["n"].sum()
     told = [_many(len(lanes), "lane") if len(lanes) > 1 else lanes[0]]
     told += [_many(int(counts[kind]), kind) for kind in ("response", "steer") if kind in counts]
-    seconds = frame[["start_s", "end_s"]].max().max() - frame["start_s"].min()
-    return f"{', '.join(told)} in {seconds:,.1f} s"
+    span = frame[["start_s", "end_s"]].max().max() - frame["start_s"].min()
+    long = f"{span + 1:,.0f} messages" if unit == "messages" else f"{span:,.1f} s"
+    return f"{', '.join(told)} in {long}"
 
 
 def _many(number: int, word: str) -> str:
@@ -142,11 +146,19 @@ class _Places:
         return self.top[lane] + self._mark + self._bar / 2
 
 
+_AXES: Final[dict[Unit, str]] = {
+    "seconds": "seconds since the trace began",
+    "UTC": "UTC",
+    "messages": "messages in their order: this recording holds no times",
+}
+
+
 class _Axis:
     """Times as numbers, and what the axis says."""
 
-    def __init__(self, frame: pd.DataFrame, *, wall: bool) -> None:
-        self._wall = wall
+    def __init__(self, frame: pd.DataFrame, unit: Unit) -> None:
+        self.unit = unit
+        self._wall = wall = unit == "UTC"
         if wall and frame["began_at"].isna().any():
             msg = (
                 "wall=True shows the time of day, and this trace does not say when it began: "
@@ -173,8 +185,7 @@ class _Axis:
             scale = alt.Scale(type="utc", domain=self._domain, nice=False)
         else:
             scale = alt.Scale(domain=self._domain, nice=False, zero=False)
-        title = "UTC" if self._wall else "seconds since the trace began"
-        axis = alt.Axis(title=title, tickCount=8)
+        axis = alt.Axis(title=_AXES[self.unit], tickCount=8)
         kind: Any = "temporal" if self._wall else "quantitative"
         return alt.X(name, type=kind, scale=scale, axis=axis, **more)
 
@@ -189,7 +200,11 @@ def _y(places: _Places, name: str) -> alt.Y:
     return alt.Y(name, type="quantitative", scale=scale, axis=None)
 
 
-def _hover(row: Any, seconds: float | None, most: int) -> dict[str, Any]:
+def _long(value: float, unit: Unit) -> str:
+    return f"{value:,.0f} messages" if unit == "messages" else f"{value:.3f} s"
+
+
+def _hover(row: Any, seconds: float | None, most: int, unit: Unit) -> dict[str, Any]:
     """What one reads by pointing at it: words only, and only those that are known."""
     known = {
         "what": row.kind if row.state == row.kind else f"{row.kind}, {row.state}",
@@ -201,8 +216,8 @@ def _hover(row: Any, seconds: float | None, most: int) -> dict[str, Any]:
         "agent": row.agent_name,
         "model": row.model,
         "tokens": None if row.tokens is None else int(row.tokens),
-        "at": f"{row.start_s:.3f} s",
-        "took": None if seconds is None else f"{seconds:.3f} s{' so far' if row.ongoing else ''}",
+        "at": _long(row.start_s, unit),
+        "took": None if seconds is None else _long(seconds, unit) + " so far" * bool(row.ongoing),
         "text": row.text,
     }
     found = {key: value for key, value in known.items() if value is not None}
@@ -256,7 +271,7 @@ def _bars(
                 "y": top,
                 "y2": bottom,
                 "state": row.state,
-                "hover": _hover(row, row.end_s - row.start_s, most),
+                "hover": _hover(row, row.end_s - row.start_s, most, x.unit),
             }
             | ({"open": 1} if row.ongoing else {})
             | ({"hollow": 1} if row.state == "person" else {})
@@ -428,7 +443,7 @@ def _marks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
                 "x": x.at(row, row.start_s),
                 "y": places.mark(row.lane),
                 "mark": _word(row),
-                "hover": _hover(row, took, most),
+                "hover": _hover(row, took, most, x.unit),
             }
         )
     found = {value["mark"] for value in values}

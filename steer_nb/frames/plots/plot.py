@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from steer_nb.errors import InvalidInput, MissingExtra
 from steer_nb.frames.metrics.measures import STALL_S
 from steer_nb.frames.plots import series
+from steer_nb.frames.plots.ordering import in_order, is_untimed
 from steer_nb.frames.plots.timeline import timeline_frame
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ class Plot:
         trace did. A steer's line reaches from when it was sent to when it was committed, failed or
         got lost. What was merged or left out, because a screen could not show it, is said above.
 
+        A recording without times is drawn in the order of its messages, and the axis says so: what
+        came after what is known then, how long it took is not. Steers have no place in it.
+
         Parameters
         ----------
         lane : str, optional
@@ -81,14 +85,16 @@ class Plot:
         UnknownLane
             There is no lane of that name.
         InvalidInput
-            Nothing in the trace has a time, so that no length would be true; its order is in
-            ``trace.frames.responses``. Or `wall` is asked for and the trace does not know when it
-            began.
+            `wall` is asked for, and the trace does not know when it began.
         """
         _need_altair()
-        from steer_nb.frames.plots.draw_timeline import draw_timeline
+        from steer_nb.frames.plots.draw_timeline import Unit, draw_timeline
 
-        return draw_timeline(self._timed(lane), wall=wall, width=width)
+        if is_untimed(self._tables) and not wall:
+            frame = timeline_frame(in_order(self._tables), lane)
+            return draw_timeline(frame, unit="messages", width=width)
+        unit: Unit = "UTC" if wall else "seconds"
+        return draw_timeline(self._timed(lane), unit=unit, width=width)
 
     def tokens(
         self, lane: str | None = None, *, per_second: bool = False, width: int = _WIDTH
@@ -110,8 +116,10 @@ class Plot:
 
         Raises
         ------
-        MissingExtra, UnknownLane, InvalidInput
+        MissingExtra, UnknownLane
             As for `timeline`.
+        InvalidInput
+            Nothing in the trace has a time.
         """
         _need_altair()
         from steer_nb.frames.plots import draw_series as draw
@@ -148,8 +156,10 @@ class Plot:
 
         Raises
         ------
-        MissingExtra, UnknownLane, InvalidInput
-            As for `timeline`; or `stall_s` is no number above 0.
+        MissingExtra, UnknownLane
+            As for `timeline`.
+        InvalidInput
+            Nothing in the trace has a time; or `stall_s` is no number above 0.
         """
         _need_altair()
         from steer_nb.frames.plots import draw_series as draw
@@ -178,8 +188,10 @@ class Plot:
 
         Raises
         ------
-        MissingExtra, UnknownLane, InvalidInput
+        MissingExtra, UnknownLane
             As for `timeline`.
+        InvalidInput
+            Nothing in the trace has a time.
         """
         _need_altair()
         from steer_nb.frames.plots import draw_series as draw
@@ -219,16 +231,13 @@ class Plot:
 
     def _timed(self, lane: str | None) -> pd.DataFrame:
         """What the timeline shows; fails where there are events, and none has a time."""
-        frame = timeline_frame(self._tables, lane)
-        if not len(frame):
-            times = self._tables["events"]["t_s"]
-            if len(times) and not times.notna().any():
-                msg = (
-                    "This trace was recorded without times, so there is nothing to draw over time: "
-                    "its order is in trace.frames.responses and trace.frames.events."
-                )
-                raise InvalidInput(msg, field="trace", rule="a recording with times")
-        return frame
+        if is_untimed(self._tables):
+            msg = (
+                "This trace was recorded without times, so there is nothing to draw over time. "
+                "What came after what is in plot.timeline(), and in trace.frames.responses."
+            )
+            raise InvalidInput(msg, field="trace", rule="a recording with times")
+        return timeline_frame(self._tables, lane)
 
     def __dir__(self) -> list[str]:
         return [*_CHARTS, "save"]

@@ -17,6 +17,8 @@ import pytest
 from steer_nb.cli import main
 from steer_nb.errors import InvalidInput, MissingExtra, UnknownLane
 from steer_nb.frames import Plot
+from steer_nb.frames.plots import timeline_frame
+from steer_nb.frames.plots.ordering import in_order
 from steer_nb.trace import Entry, Header, Trace
 from tests.frames.plots.traces import HOSTILE, Clocked, big, story
 
@@ -166,14 +168,29 @@ def test_wall_time(told: Trace) -> None:
         unknown.plot.timeline(wall=True)
 
 
-def test_a_trace_without_times_says_so(told: Trace) -> None:
+def test_a_trace_without_times_is_drawn_in_its_order(told: Trace) -> None:
     entries = [
         Entry(e.seq, None, None, e.kind, e.connection, e.raw, e.note, e.data) for e in told.entries
     ]
     untimed = Trace(told.header, entries)
     for name in EVERY:
-        with pytest.raises(InvalidInput, match="recorded without times"):
-            chart(untimed, name)
+        if name != "timeline":
+            with pytest.raises(InvalidInput, match="recorded without times"):
+                chart(untimed, name)
+    with pytest.raises(InvalidInput, match="recorded without times"):
+        untimed.plot.timeline(wall=True)
+    made = untimed.plot.timeline()
+    assert "this recording holds no times" in made.to_json()
+    frame = timeline_frame(in_order(untimed.frames))
+    timed = timeline_frame(told.frames)
+    for kind in ("response", "item", "call"):
+        here, there = (f[f["kind"] == kind] for f in (frame, timed))
+        columns = ["lane", "response_id", "name", "state", "text"]
+        known = [sorted(map(tuple, f[columns].fillna("").to_numpy())) for f in (here, there)]
+        assert known[0] == known[1], kind
+        assert (here["end_s"] >= here["start_s"]).all()
+    assert frame["end_s"].max() == len(told.frames.events) - 1
+    assert untimed.frames.events["t_s"].isna().all(), "no time is invented in a table"
 
 
 def test_unknown_lanes(told: Trace) -> None:
