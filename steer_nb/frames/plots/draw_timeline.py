@@ -242,7 +242,7 @@ def _floor(places: _Places) -> alt.Chart:
     chart: alt.Chart = (
         alt.Chart(rows(*names))
         .mark_text(
-            clip=False, align="right", dx=-8, limit=160, color=INK, fontSize=12, fontWeight=600
+            clip=False, align="right", dx=-8, limit=200, color=INK, fontSize=12, fontWeight=600
         )
         .encode(x=alt.value(0), y=_y(places, "y"), text=alt.Text("lane", type="nominal"))
     )

@@ -50,9 +50,11 @@ def in_order(tables: Tables) -> dict[str, pd.DataFrame]:
     found["events"] = events = events.assign(t_s=place)
     heard = events[events["direction"] == "in"]
     key = [*_KEY, "output_index"]
-    spans = heard.groupby(key, observed=True)["t_s"].agg(["min", "max"])
+    spans = heard.groupby(key, observed=True)["t_s"].agg(["max"])
     items = found["items"]
-    first, last = _looked_up(items[key], spans, "min"), _looked_up(items[key], spans, "max")
+    added = heard[heard["type"] == "response.output_item.added"]
+    added = added.groupby(key, observed=True)["t_s"].agg(["min"])
+    first, last = _looked_up(items[key], added, "min"), _looked_up(items[key], spans, "max")
     ended = items["status"].astype(object) != "in_progress"
     found["items"] = items = items.assign(added_s=first, done_s=last.where(ended))
     made = items.dropna(subset=["item_id"]).drop_duplicates([*_KEY, "item_id"])
