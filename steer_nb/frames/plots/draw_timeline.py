@@ -103,6 +103,7 @@ class _Places:
     def __init__(self, frame: pd.DataFrame, lanes: list[str], *, low: bool) -> None:
         self.top: dict[str, int] = {}
         self.bottom: dict[str, int] = {}
+        self.mark_size = 26 if low else 70
         self._mark, self._bar, self._item, self._call = (6, 7, 0, 3) if low else (15, 14, 6, 6)
         gap = 5 if low else 13
         levels = frame[frame["kind"] == "call"].groupby("lane")["level"].max()
@@ -452,7 +453,7 @@ def _marks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
     legend = _legend("marks")
     chart: alt.Chart = (
         alt.Chart(rows(*values))
-        .mark_point(clip=True, filled=True, size=70, opacity=1)
+        .mark_point(clip=True, filled=True, size=places.mark_size, opacity=1)
         .encode(
             x=x.channel(),
             y=_y(places, "y"),
