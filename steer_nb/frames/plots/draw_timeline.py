@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 
-from steer_nb.errors import InvalidInput
 from steer_nb.frames.plots.charts import LayerChart, layered, rows, titled
+from steer_nb.frames.plots.layout import Axis, Places, Unit
 from steer_nb.frames.plots.look import CALLS, GREY, INK, ITEMS, MARKS, RESPONSES
 from steer_nb.frames.plots.texts import each
 from steer_nb.frames.plots.thinning import thin_timeline
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["draw_timeline"]
-
-Unit = Literal["seconds", "UTC", "messages"]
 
 _FEW_ROWS: Final = 800
 _SHORT: Final = 80
@@ -51,8 +49,8 @@ def draw_timeline(frame: pd.DataFrame, *, unit: Unit, width: int) -> LayerChart:
         notes.append(f"without {n:,} items")
     if (frame["n"] > 1).any() or low:
         notes.append("ask for one lane to see more")
-    places = _Places(frame, lanes, low=low)
-    x = _Axis(frame, unit)
+    places = Places(frame, lanes, low=low)
+    x = Axis(frame, unit)
     said = _said(frame, lanes, unit)
     bars = {str(kind): part for kind, part in frame.groupby("kind", observed=True)}
     none = frame.iloc[:0]
@@ -97,106 +95,7 @@ def _many(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-class _Places:
-    """Where each lane's bars lie, in pixels from the top."""
-
-    def __init__(self, frame: pd.DataFrame, lanes: list[str], *, low: bool) -> None:
-        self.top: dict[str, int] = {}
-        self.bottom: dict[str, int] = {}
-        self.mark_size = 26 if low else 70
-        self._mark, self._bar, self._item, self._call = (6, 7, 0, 3) if low else (15, 14, 6, 6)
-        gap = 5 if low else 13
-        levels = frame[frame["kind"] == "call"].groupby("lane")["level"].max()
-        items = set(frame.loc[frame["kind"] == "item", "lane"])
-        at = 2
-        for lane in lanes:
-            self.top[lane] = at
-            at += self._mark + self._bar + (self._item + 2 if lane in items else 0)
-            if lane in levels:
-                at += (int(levels[lane]) + 1) * (self._call + 2) + 2
-            self.bottom[lane] = at
-            at += gap
-        self.height = max(at, 40)
-
-    def response(self, lane: str, _: int = 0) -> tuple[int, int]:
-        """Give top and bottom of a response."""
-        top = self.top[lane] + self._mark
-        return top, top + self._bar
-
-    def request(self, lane: str, _: int = 0) -> tuple[int, int]:
-        """Give top and bottom of the wait for a response: a thin line before it."""
-        top, bottom = self.response(lane)
-        return (top + bottom) // 2 - 1, (top + bottom) // 2 + 1
-
-    def item(self, lane: str, _: int = 0) -> tuple[int, int]:
-        """Give top and bottom of an item: below its response."""
-        top = self.response(lane)[1] + 2
-        return top, top + self._item
-
-    def call(self, lane: str, level: int = 0) -> tuple[int, int]:
-        """Give top and bottom of a call: below the items."""
-        top = self.item(lane)[1] + 3 + level * (self._call + 2)
-        return top, top + self._call
-
-    def mark(self, lane: str) -> float:
-        """Give the middle of a mark: above the response."""
-        return self.top[lane] + self._mark / 2
-
-    def middle(self, lane: str) -> float:
-        """Give the middle of a response."""
-        return self.top[lane] + self._mark + self._bar / 2
-
-
-_AXES: Final[dict[Unit, str]] = {
-    "seconds": "seconds since the trace began",
-    "UTC": "UTC",
-    "messages": "messages in their order: this recording holds no times",
-}
-
-
-class _Axis:
-    """Times as numbers, and what the axis says."""
-
-    def __init__(self, frame: pd.DataFrame, unit: Unit) -> None:
-        self.unit = unit
-        self._wall = wall = unit == "UTC"
-        if wall and frame["began_at"].isna().any():
-            msg = (
-                "wall=True shows the time of day, and this trace does not say when it began: "
-                "ask without it."
-            )
-            raise InvalidInput(msg, field="wall", value=wall, rule="a trace that knows its start")
-        self._began = _milliseconds(frame) if wall else {}
-        starts = [self.at(row, row.start_s) for row in each(frame)]
-        ends = [self.at(row, row.end_s) for row in each(frame) if row.end_s is not None]
-        low, high = min(starts, default=0.0), max(starts + ends, default=1.0)
-        if not wall and low < 0.3 * high:
-            low = 0.0
-        self._domain = [low, high + (0.012 * (high - low) or 1.0)]
-
-    def at(self, row: Any, seconds: float) -> float:
-        """Give what is drawn for so many seconds."""
-        if self._wall:
-            return round(self._began[row.trace_id] + 1000.0 * seconds, 1)
-        return round(seconds, 4)
-
-    def channel(self, name: str = "x", **more: Any) -> alt.X:
-        """Give the horizontal channel of a layer."""
-        if self._wall:
-            scale = alt.Scale(type="utc", domain=self._domain, nice=False)
-        else:
-            scale = alt.Scale(domain=self._domain, nice=False, zero=False)
-        axis = alt.Axis(title=_AXES[self.unit], tickCount=8)
-        kind: Any = "temporal" if self._wall else "quantitative"
-        return alt.X(name, type=kind, scale=scale, axis=axis, **more)
-
-
-def _milliseconds(frame: pd.DataFrame) -> dict[str, float]:
-    began = frame.drop_duplicates("trace_id").set_index("trace_id")["began_at"]
-    return {str(name): float(at.timestamp() * 1000.0) for name, at in began.items()}
-
-
-def _y(places: _Places, name: str) -> alt.Y:
+def _y(places: Places, name: str) -> alt.Y:
     scale = alt.Scale(domain=[0, places.height], reverse=True, nice=False, zero=False)
     return alt.Y(name, type="quantitative", scale=scale, axis=None)
 
@@ -237,7 +136,7 @@ def _zoom() -> alt.Parameter:
     )
 
 
-def _floor(places: _Places) -> alt.Chart:
+def _floor(places: Places) -> alt.Chart:
     """The names of lanes."""
     names = [{"lane": lane, "y": places.middle(lane)} for lane in places.top]
     chart: alt.Chart = (
@@ -252,9 +151,9 @@ def _floor(places: _Places) -> alt.Chart:
 
 def _bars(
     frame: pd.DataFrame,
-    places: _Places,
+    places: Places,
     place: Callable[[str, int], tuple[int, int]],
-    x: _Axis,
+    x: Axis,
     colors: dict[str, str],
     legend: str | None = None,
 ) -> alt.Chart | None:
@@ -331,7 +230,7 @@ def _word(row: Any) -> str:
     return str(row.kind)
 
 
-def _links(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+def _links(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
     """From where a steer was sent to where it was committed, failed, or got lost."""
     steers = frame[(frame["kind"] == "steer") & (frame["n"] == 1)]
     if not len(steers):
@@ -365,7 +264,7 @@ def _links(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
     return chart
 
 
-def _breaks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+def _breaks(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
     """Where a lane's connection ended: a line through the whole row."""
     if not len(frame):
         return None
@@ -393,7 +292,7 @@ def _breaks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
     return chart
 
 
-def _ends(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+def _ends(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
     """How responses ended: a shape at the end of each bar, and the legend of both."""
     if not len(frame):
         return None
@@ -431,7 +330,7 @@ def _ends(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
 _MARKED: Final = ("steer", "pending", "continuation", "inject", "fork", "close")
 
 
-def _marks(frame: pd.DataFrame, places: _Places, x: _Axis) -> alt.Chart | None:
+def _marks(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
     frame = frame[frame["kind"].isin(_MARKED)]
     if not len(frame):
         return None

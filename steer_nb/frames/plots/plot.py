@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from steer_nb.frames.metrics.measures import Tables
+    from steer_nb.frames.plots.layout import Unit
 
 __all__ = ["Plot"]
 
@@ -88,7 +89,7 @@ class Plot:
             `wall` is asked for, and the trace does not know when it began.
         """
         _need_altair()
-        from steer_nb.frames.plots.draw_timeline import Unit, draw_timeline
+        from steer_nb.frames.plots.draw_timeline import draw_timeline
 
         if is_untimed(self._tables) and not wall:
             frame = timeline_frame(in_order(self._tables), lane)
