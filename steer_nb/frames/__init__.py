@@ -6,6 +6,7 @@
     trace.frames.table("events", columns=EventCore + EventDelta)
     trace.frames.wide()                                      # events with what they belong to
     trace.summary()                                          # metrics; see `Metrics`
+    trace.export.parquet("out/", redact=True)                # other forms; see `Export`
 
 This is the only room that needs pandas.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 from steer_nb.frames.base import Frames
 from steer_nb.frames.columns import Column, Columns
 from steer_nb.frames.conform import conform
+from steer_nb.frames.export import Export, Messages, SentSpans, read_parquet, read_table
 from steer_nb.frames.metrics import (
     FRAME_NAMES,
     METRICS,
@@ -74,11 +76,13 @@ __all__ = [
     "EventDelta",
     "EventError",
     "EventRaw",
+    "Export",
     "Frames",
     "ItemContent",
     "ItemCore",
     "ItemTimes",
     "LaneCore",
+    "Messages",
     "Metrics",
     "PriceTable",
     "Prices",
@@ -89,6 +93,7 @@ __all__ = [
     "ResponseText",
     "ResponseTimes",
     "ResponseUsage",
+    "SentSpans",
     "SetFrames",
     "SteerCore",
     "SteerTimes",
@@ -99,6 +104,8 @@ __all__ = [
     "chunk_gaps",
     "conform",
     "frame_named",
+    "read_parquet",
+    "read_table",
     "response_metrics",
     "steer_metrics",
     "summary_of",
