@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from steer_nb.frames.export.export import Export
+from steer_nb.frames.export.kinds import KINDS, export_as
 from steer_nb.frames.export.messages import Messages
 from steer_nb.frames.export.otel import SentSpans
 from steer_nb.frames.export.parquet import write_table
@@ -21,10 +22,12 @@ from steer_nb.frames.export.reading import read_parquet, read_table
 from steer_nb.frames.export.redaction import Redaction, redaction
 
 __all__ = [
+    "KINDS",
     "Export",
     "Messages",
     "Redaction",
     "SentSpans",
+    "export_as",
     "read_parquet",
     "read_table",
     "redaction",

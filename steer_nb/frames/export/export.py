@@ -74,8 +74,8 @@ class Export:
         Parameters
         ----------
         folder : str or path-like
-            Made where it is not there. A file that is there is replaced once the new one is
-            complete.
+            Made where it is not there; or a file that ends in ``.parquet``, for one table. A file
+            that is there is replaced once the new one is complete.
         tables : str, iterable of str, or mapping, optional
             Names (``trace.frame`` has the same ones), or a dict of names and columns; by default
             every table with its usual columns.

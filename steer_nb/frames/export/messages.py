@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from steer_nb.errors import ExportFailed, InvalidInput, UnknownLane
 from steer_nb.frames.export.chat import chat_messages
+from steer_nb.frames.export.files import replacing
 from steer_nb.ledger import DEFAULT_LANE, rules
 from steer_nb.ledger.context import rebuild
+from steer_nb.wire import is_answer
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from steer_nb.frames.export.redaction import Redaction
     from steer_nb.ledger import LaneState, Ledger, ResponseState
 
@@ -35,6 +40,19 @@ class Messages(list[dict[str, Any]]):
     cancelled: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
+    def save(self, path: str | PathLike[str]) -> str:
+        """Write it as JSON; a file that is there is replaced once the new one is complete.
+
+        Raises
+        ------
+        ExportFailed
+            The file cannot be written.
+        """
+        with replacing(Path(path)) as beside, beside.open("w", encoding="utf-8") as file:
+            json.dump(self, file, indent=2)  # in ASCII: halves of characters cannot be written
+            file.write("\n")
+        return str(path)
+
 
 def messages_of(
     ledger: Ledger, lane: str | None, redaction: Redaction, *, shape: Shape = "responses"
@@ -55,7 +73,7 @@ def messages_of(
             "not in it: it cannot be given whole. trace.frames.items has what was recorded."
         )
         raise ExportFailed(msg)
-    items = [_clean(redaction.item(item, ("messages", "item"))) for item in context.items]
+    items = [redaction.item(_own(item), ("messages", "item")) for item in context.items]
     left_out = list(context.left_out)
     if shape == "chat":
         instructions = _instructions(tip)
@@ -91,8 +109,9 @@ def _instructions(tip: ResponseState) -> str | None:
     return None
 
 
-def _clean(item: dict[str, Any]) -> dict[str, Any]:
-    """The same item in characters that UTF-8 has, apart from what was recorded."""
-    # json.dumps escapes halves of characters, which were cut apart on the way.
+def _own(item: dict[str, Any]) -> dict[str, Any]:
+    """The item apart from what is folded, without what only a stub says."""
     made: dict[str, Any] = json.loads(json.dumps(item))
+    if is_answer(made):
+        made.pop("name", None)  # which tool is answered; the call says so, too
     return made

@@ -51,7 +51,8 @@ class SentSpans:
 
     def __str__(self) -> str:
         left = "; ".join(f"left out: {count} {what}" for what, count in self.left_out.items())
-        return f"{self.where}: {self.spans} spans{'; ' if left else ''}{left}"
+        spans = f"{self.spans} span{'' if self.spans == 1 else 's'}"
+        return f"{self.where}: {spans}{'; ' if left else ''}{left}"
 
 
 def spans_of(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["call_content", "response_content"]
 
+# What tells an answer apart, and is no answer.
+_FRAME: Final = frozenset({"type", "id", "call_id", "approval_request_id", "name", "status"})
 _MODALITIES: Final = {"input_image": "image", "input_file": "document", "input_audio": "audio"}
 
 
@@ -70,7 +72,7 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
         texts = [content_text(item.get("content")), content_text(item.get("summary"))]
         return [{"type": "reasoning", "content": text} for text in texts if text]
     if is_answer(item):
-        given = {k: v for k, v in item.items() if k not in ("type", "id", "call_id", "status")}
+        given = {name: value for name, value in item.items() if name not in _FRAME}
         response = given["output"] if given.keys() == {"output"} else given
         return [{"type": "tool_call_response", "id": _key(item), "response": response}]
     stub = stub_for(item)

@@ -12,7 +12,7 @@ import pandas as pd
 from steer_nb.errors import ExportFailed
 from steer_nb.frames.columns import BOOL, FLOAT, INT, TEXT, TIME
 from steer_nb.frames.export.files import folder_for, replacing
-from steer_nb.frames.export.tables import chosen, columns_of, exported
+from steer_nb.frames.export.tables import chosen, columns_of, exported, one_file
 from steer_nb.frames.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from steer_nb.frames.export.redaction import Redaction
     from steer_nb.frames.export.tables import Wanted
 
-__all__ = ["PARTITION", "arrow_field", "pyarrow", "write_parquet", "write_table"]
+__all__ = [
+    "ATTRS_KEY",
+    "PARTITION",
+    "VERSION_KEY",
+    "arrow_field",
+    "pyarrow",
+    "write_parquet",
+    "write_table",
+]
 
 PARTITION: Final = "trace_id"
 """The column that a dataset is partitioned by."""
@@ -73,15 +81,17 @@ def write_parquet(
 ) -> list[str]:
     """Write tables; see `steer_nb.frames.Export.parquet`."""
     pyarrow()
-    made = {name: exported(frames, name, cols, redaction) for name, cols in chosen(tables).items()}
-    place = Path(folder)
+    place, wanted = Path(folder), chosen(tables)
+    single = one_file(place, ".parquet", wanted)
+    made = {name: exported(frames, name, cols, redaction) for name, cols in wanted.items()}
     written = []
     for name, frame in made.items():
-        path = place / f"{name}.parquet"
+        path = place if single else place / f"{name}.parquet"
         if partitioned:
             path = place / name / f"{PARTITION}={quote(trace_id, safe='')}" / "part.parquet"
             frame = frame.drop(columns=PARTITION, errors="ignore")
-        folder_for(path.parent)
+        if not single:
+            folder_for(path.parent)
         write_table(frame, name, path, trace_id=trace_id)
         written.append(str(path))
     return written

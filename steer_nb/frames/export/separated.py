@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steer_nb.errors import InvalidInput
 from steer_nb.frames.export.files import folder_for, replacing
-from steer_nb.frames.export.tables import chosen, exported
+from steer_nb.frames.export.tables import chosen, exported, one_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -24,13 +23,7 @@ def write_csv(
 ) -> list[str]:
     """Write tables; see `steer_nb.frames.Export.csv`."""
     place, wanted = Path(path), chosen(tables)
-    single = place.suffix == ".csv" and not place.is_dir()
-    if single and len(wanted) != 1:
-        msg = (
-            f"One CSV file holds one table: name it, as in tables='steers', or give a folder "
-            f"instead of {place}."
-        )
-        raise InvalidInput(msg, field="tables", value=tables, rule="one table for one file")
+    single = one_file(place, ".csv", wanted)
     written = []
     made = {name: exported(frames, name, cols, redaction) for name, cols in wanted.items()}
     for name, frame in made.items():

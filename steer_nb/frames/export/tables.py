@@ -14,12 +14,14 @@ from steer_nb.frames.metrics.summary import SummaryColumns
 from steer_nb.frames.schema import TABLES, resolve, table_named
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from steer_nb.frames.base import Frames
     from steer_nb.frames.export.redaction import Redaction
 
-__all__ = ["Chosen", "Wanted", "chosen", "columns_of", "exported"]
+__all__ = ["Chosen", "Wanted", "chosen", "columns_of", "exported", "one_file"]
 
 Chosen: TypeAlias = Columns | str | Iterable[str] | None
 Wanted: TypeAlias = str | Iterable[str] | Mapping[str, Chosen] | None
@@ -79,3 +81,22 @@ def exported(frames: Frames, name: str, columns: Chosen, redaction: Redaction) -
         whole = tuple(dict.fromkeys((*names, *STREAM, "delta_text")))
     frame = redaction.frame(frames.table(name, whole), name)
     return frame if whole == names else frame[list(names)]
+
+
+def one_file(path: Path, ending: str, wanted: Mapping[str, Chosen]) -> bool:
+    """Say whether a path is a file for one table, rather than a folder for several.
+
+    Raises
+    ------
+    InvalidInput
+        It is one file, and several tables are wanted.
+    """
+    if path.suffix != ending or path.is_dir():
+        return False
+    if len(wanted) != 1:
+        msg = (
+            f"One file holds one table: name it, as in tables='steers', or give a folder instead "
+            f"of {path}."
+        )
+        raise InvalidInput(msg, field="tables", value=list(wanted), rule="one table for one file")
+    return True
