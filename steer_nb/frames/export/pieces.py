@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from steer_nb.frames.arrays import json_text
+from steer_nb.frames.arrays import clean, json_text
 from steer_nb.frames.columns import TEXT
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from steer_nb.frames.export.redaction import Redaction
 
-__all__ = ["PIECES", "STREAM", "masked_columns", "masked_pieces"]
+__all__ = ["PIECES", "STREAM", "masked_columns", "masked_pieces", "text_array"]
 
 PIECES: Final = ("delta_text", "delta_json", "raw_json")
 """Columns of events that hold pieces."""
@@ -63,7 +63,12 @@ def masked_columns(redaction: Redaction, frame: pd.DataFrame) -> dict[str, Any]:
         _raw(redaction, raw, message, text)
         for raw, message, text in zip(_values(frame, "raw_json"), messages, texts, strict=True)
     ]
-    return {name: pd.array(made[name], dtype=TEXT) for name in PIECES if name in frame}
+    return {name: text_array(made[name]) for name in PIECES if name in frame}
+
+
+def text_array(values: Sequence[str | None]) -> Any:
+    """Make a column of texts, in characters that UTF-8 has."""
+    return pd.array([None if value is None else clean(value) for value in values], dtype=TEXT)
 
 
 def masked_pieces(redaction: Redaction, pieces: Sequence[str]) -> list[str]:
@@ -122,7 +127,7 @@ def _raw(
     delta = message["delta"]
     new = redaction.item(message, _RAW)
     if isinstance(delta, str):
-        new["delta"] = text
+        new["delta"] = delta if text == clean(delta) else text
     else:
         new["delta"] = redaction.split(delta)
     return raw if new == message and redaction.masked(raw) == raw else json_text(new)

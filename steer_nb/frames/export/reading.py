@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from steer_nb.errors import TraceError
 from steer_nb.frames.columns import BOOL, INT, TEXT, Columns
@@ -71,6 +72,7 @@ def read_parquet(
     >>> steers.dtypes["sent_s"]
     dtype('float64')
     """
+    pyarrow()
     place = Path(folder)
     names = [tables] if isinstance(tables, str) else tables
     if names is None:
@@ -116,11 +118,13 @@ def read_table(
     pa = pyarrow()
     place, declared = Path(folder), columns_of(name)
     wanted = resolve(TABLES[name], columns) if columns is not None and name in TABLES else None
-    ids = [traces] if isinstance(traces, str) else traces
+    ids = None if traces is None else {traces} if isinstance(traces, str) else {*traces}
     files = _files(place, name)
     if not files:
         msg = f"There is no table {name!r} in {place}."
         raise TraceError(msg, path=str(place))
+    if ids is not None:
+        files = [file for file in files if _part_of(file, name) in (None, *ids)] or files[:1]
     schemas = [_schema(pa, file) for file in files]
     # What one file has and another has not is null there.
     there = set().union(*(schema.names for schema in schemas))
@@ -162,6 +166,13 @@ def _files(folder: Path, name: str) -> list[Path]:
         )
         raise TraceError(msg, path=str(single))
     return [single] if single.exists() else parts
+
+
+def _part_of(file: Path, name: str) -> str | None:
+    """Which trace a part of a dataset is of; None for a single file, which may hold several."""
+    if file.name == f"{name}.parquet":
+        return None
+    return unquote(file.parent.name.removeprefix(f"{PARTITION}="))
 
 
 def _schema(pa: Any, file: Path) -> Any:

@@ -12,9 +12,8 @@ import pandas as pd
 
 from steer_nb.errors import InvalidInput
 from steer_nb.frames.arrays import clean, json_text
-from steer_nb.frames.columns import TEXT
 from steer_nb.frames.export.content import kind_of, place_of
-from steer_nb.frames.export.pieces import PIECES, masked_columns
+from steer_nb.frames.export.pieces import PIECES, masked_columns, text_array
 from steer_nb.wire.credentials import HIDDEN
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ Where: TypeAlias = tuple[str, str]
 
 # Identifiers have no spaces, and nothing in them that one writes sentences with.
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.:/@+\-\[\]()#*]{1,600}")
+# What the fields of a protocol are called; they are structure, whatever is looked for.
+_FIELD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _KEY: Final = re.compile(
     r"""\b sk-[A-Za-z0-9_-]{16,}
       | \b (?:Bearer|Basic) \s+ [A-Za-z0-9._~+/-]{16,} =*
@@ -186,7 +187,7 @@ class Redaction:
         return value
 
     def _key(self, key: str) -> str:
-        return self.masked(key)
+        return key if _FIELD.fullmatch(key) else self.masked(key)
 
     def _field(self, key: str, value: Any, where: Where) -> Any:
         hidden = place_of("", key) == "credential"
@@ -258,7 +259,7 @@ class Redaction:
                 dtype = pd.CategoricalDtype(list(dict.fromkeys(words)))
                 changed[column] = pd.Categorical(new, dtype=dtype)
             else:
-                changed[column] = pd.array(new, dtype=TEXT)
+                changed[column] = text_array(new)
         result = frame.assign(**changed)
         result.attrs = dict(frame.attrs)
         if isinstance(result.attrs.get("file"), str):
@@ -291,7 +292,7 @@ class _Lengths(Redaction):
         return value if isinstance(value, bool) or value is None else 0
 
     def _key(self, key: str) -> str:
-        return key if _IDENTIFIER.fullmatch(key) else _length(key)
+        return key if _FIELD.fullmatch(key) else _length(key)
 
 
 class _Own(Redaction):

@@ -29,6 +29,13 @@ def write_csv(
     for name, frame in made.items():
         target = place if single else folder_for(place) / f"{name}.csv"
         with replacing(target) as beside:
-            frame.to_csv(beside, index=False, encoding="utf-8", date_format="%Y-%m-%dT%H:%M:%S.%fZ")
+            # Lines end as RFC 4180 has it; a lone carriage return in a text is then quoted, too.
+            frame.to_csv(
+                beside,
+                index=False,
+                encoding="utf-8",
+                lineterminator="\r\n",
+                date_format="%Y-%m-%dT%H:%M:%S.%fZ",
+            )
         written.append(str(target))
     return written
