@@ -57,7 +57,7 @@ class Clock:
             return None
         found = self.after(entry.t)
         if found is None and entry.at is not None and _usable(entry.at) and entry.at > 0:
-            found = round(entry.at * 1e9)
+            found = round(entry.at * 1e9) or None
         return found
 
 

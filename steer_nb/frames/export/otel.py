@@ -50,9 +50,9 @@ class SentSpans:
     left_out: dict[str, int]
 
     def __str__(self) -> str:
-        left = "; ".join(f"left out: {count} {what}" for what, count in self.left_out.items())
         spans = f"{self.spans} span{'' if self.spans == 1 else 's'}"
-        return f"{self.where}: {spans}{'; ' if left else ''}{left}"
+        left = [f"left out: {what} ({count})" for what, count in self.left_out.items()]
+        return "; ".join([f"{self.where}: {spans}", *left])
 
 
 def spans_of(
@@ -146,12 +146,19 @@ def _export(spans: Sequence[ReadableSpan], exporter: SpanExporter, where: str) -
     logger.addHandler(ear)
     try:
         for batch in _batches(spans):
-            if exporter.export(batch) is not SpanExportResult.SUCCESS:
-                why = f" ({ear.said})" if ear.said else ""
-                msg = f"{where} did not take the spans{why}. Is a collector listening there?"
-                raise ExportFailed(msg)
+            try:
+                taken = exporter.export(batch)
+            except OSError as error:  # older exporters let what happened on the network through
+                raise ExportFailed(_refused(where, type(error).__name__)) from error
+            if taken is not SpanExportResult.SUCCESS:
+                raise ExportFailed(_refused(where, ear.said))
     finally:
         logger.removeHandler(ear)
+
+
+def _refused(where: str, why: str) -> str:
+    shown = f" ({why.rstrip('.')})" if why else ""
+    return f"{where} did not take the spans{shown}. Is a collector listening there?"
 
 
 def _batches(spans: Sequence[ReadableSpan]) -> Iterator[Sequence[ReadableSpan]]:

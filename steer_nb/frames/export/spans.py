@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -139,9 +140,10 @@ class SpanBuilder:
             return clean(self._redaction.value(value, ("otel", name)))
         return [self._own(name, one) for one in value] if isinstance(value, list) else value
 
-    def _attributes(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def _attributes(self, facts: Mapping[str, Any]) -> BoundedAttributes:
         written = {name: self._own(name, value) for name, value in facts.items()}
-        return {name: value for name, value in written.items() if value is not None}
+        known = {name: value for name, value in written.items() if value is not None}
+        return BoundedAttributes(attributes=known)
 
     def _status(self, code: StatusCode, message: str | None = None) -> Status:
         if code is not StatusCode.ERROR:

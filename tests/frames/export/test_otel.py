@@ -136,7 +136,7 @@ class TestSpans:
             "gen_ai.response.model": "m",
             "gen_ai.response.id": "r2",
             "gen_ai.request.previous_response.id": "r1",
-            "gen_ai.response.finish_reasons": ["stop"],
+            "gen_ai.response.finish_reasons": ("stop",),
             "gen_ai.usage.input_tokens": 9,
             "gen_ai.usage.output_tokens": 5,
             "gen_ai.usage.cache_read.input_tokens": 4,
@@ -189,7 +189,7 @@ class TestSpans:
     def test_a_steered_response_is_no_error(self):
         _, first, second = in_memory(steered().trace)
         assert first.status.status_code is StatusCode.OK
-        assert first.attributes["gen_ai.response.finish_reasons"] == ["steered"]
+        assert first.attributes["gen_ai.response.finish_reasons"] == ("steered",)
         assert second.status.status_code is StatusCode.UNSET
 
     def test_steers_are_events_of_what_they_steer(self):
@@ -270,7 +270,7 @@ class TestSpans:
         trace = TraceBuilder().create().created("r1").ended("r1", status, reason=reason).trace
         span = in_memory(trace)[1]
         assert span.status.status_code is code
-        assert span.attributes["gen_ai.response.finish_reasons"] == [finished]
+        assert span.attributes["gen_ai.response.finish_reasons"] == (finished,)
         assert ("error.type" in span.attributes) == (code is StatusCode.ERROR)
 
     def test_a_lost_connection_is_an_error(self):
@@ -295,7 +295,7 @@ class TestSpans:
         assert done.left_out == {"responses that have not ended": 1}
         (root,) = memory.get_finished_spans()
         assert [event.name for event in root.events] == ["steer.sent"]
-        assert "left out: 1 responses that have not ended" in str(done)
+        assert "left out: responses that have not ended (1)" in str(done)
 
     def test_the_same_trace_gives_the_same_spans(self):
         trace = played("seven")
@@ -351,9 +351,9 @@ class TestNames:
             assert (one.source == "own") == own, one.name
 
     def test_they_are_those_of_the_sdk_where_it_has_them(self):
-        from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
-
-        known = {v for k, v in vars(gen_ai_attributes).items() if k.isupper()}
+        listed = pytest.importorskip("opentelemetry.semconv._incubating.attributes")
+        __import__(f"{listed.__name__}.gen_ai_attributes")
+        known = {v for k, v in vars(listed.gen_ai_attributes).items() if k.isupper()}
         newer = {
             # Newer than the SDK's own list, from the conventions' repository.
             "gen_ai.request.previous_response.id",
