@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steer_nb.frames.export.redaction import Redact
     from steer_nb.simulator.faults import FieldInfo
-    from steer_nb.trace import Trace
+    from steer_nb.trace import Trace, TraceSet
 
 __all__ = ["main"]
 
@@ -144,7 +144,9 @@ def _parser() -> argparse.ArgumentParser:
     frames.set_defaults(run=_frames)
 
     export = commands.add_parser("export", help="write traces in forms that other programs read")
-    export.add_argument("trace", nargs="+", metavar="TRACE", help="a saved trace or a journal")
+    export.add_argument(
+        "trace", nargs="+", metavar="TRACE", help="a saved trace or a journal; several, or a folder"
+    )
     form = export.add_mutually_exclusive_group(required=True)
     form.add_argument("--parquet", metavar="DIR", help="a file for each table")
     form.add_argument("--csv", metavar="DIR", help="a file for each table")
@@ -308,11 +310,19 @@ def _replay(arguments: argparse.Namespace) -> int:
     return _OK
 
 
-def _frames(arguments: argparse.Namespace) -> int:
-    from steer_nb.trace import Trace, load, load_trace
+def _loaded(names: list[str]) -> Trace | TraceSet:
+    """One file must be a trace; a folder, a pattern or several of them are what can be read."""
+    from steer_nb.trace import load, load_trace
 
-    one_file = Path(arguments.trace).is_file()
-    trace = load_trace(arguments.trace) if one_file else load(arguments.trace)
+    if len(names) == 1:
+        return load_trace(names[0]) if Path(names[0]).is_file() else load(names[0])
+    return load(names)
+
+
+def _frames(arguments: argparse.Namespace) -> int:
+    from steer_nb.trace import Trace
+
+    trace = _loaded([arguments.trace])
     if arguments.frame is None and arguments.to is None:
         if isinstance(trace, Trace):
             print(f"{arguments.trace}: trace {trace.trace_id}, {len(trace)} entries")
@@ -337,7 +347,7 @@ def _frames(arguments: argparse.Namespace) -> int:
     return _OK
 
 
-def _write(trace: Trace, name: str | None, path: Path, redact: Redact) -> int:
+def _write(trace: Trace | TraceSet, name: str | None, path: Path, redact: Redact) -> int:
     from steer_nb.frames.export import export_as
 
     if path.suffix in (".csv", ".parquet") and not path.is_dir():
@@ -353,27 +363,22 @@ def _write(trace: Trace, name: str | None, path: Path, redact: Redact) -> int:
 
 def _export(arguments: argparse.Namespace) -> int:
     from steer_nb.frames.export import export_as
-    from steer_nb.trace import load
 
     forms = {"parquet": "parquet", "csv": "csv", "messages": "messages", "chat": "chat"}
     forms |= {"otlp": "otel", "otlp_file": "otel"}
     kind, path = next((k, vars(arguments)[f]) for f, k in forms.items() if vars(arguments)[f])
-    several = len(arguments.trace) > 1
-    if several and not (arguments.parquet or arguments.otlp):
-        return _complain("several traces go to --parquet or --otlp only", _USAGE)
     if arguments.otlp and not path.startswith(("http://", "https://")):
         return _complain(f"--otlp takes an http or https address, not {path}", _USAGE)
     tables = [name.partition(":") for name in arguments.table or ()]
-    for trace in arguments.trace:
-        said = export_as(
-            load(trace),
-            kind,
-            path,
-            tables={name: columns or None for name, _, columns in tables} or None,
-            lane=arguments.lane,
-            content=arguments.content,
-            partitioned=arguments.partitioned or several,
-            redact=arguments.redact or arguments.mask,
-        )
-        print(f"{trace} to {said}" if several else said)
+    said = export_as(
+        _loaded(arguments.trace),
+        kind,
+        path,
+        tables={name: columns or None for name, _, columns in tables} or None,
+        lane=arguments.lane,
+        content=arguments.content,
+        partitioned=arguments.partitioned or None,
+        redact=arguments.redact or arguments.mask,
+    )
+    print(said)
     return _OK

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from steer_nb.frames import Export, Frames
+    from steer_nb.frames import Frames
     from steer_nb.ledger import Ledger
     from steer_nb.trace.entries import Entry, Header, Problem
 
@@ -120,13 +120,6 @@ class Trace(HasFrames):
 
                 self._frames = Frames(self)
             return self._frames
-
-    @property
-    def export(self) -> Export:
-        """It in other forms: Parquet, CSV, messages, spans; see `steer_nb.frames.Export`."""
-        from steer_nb.frames.export import Export
-
-        return Export(self)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from steer_nb.errors import ExportFailed
 from steer_nb.frames.export.messages import Messages, messages_of
 from steer_nb.frames.export.otel import SentSpans, hand_over, spans_of
 from steer_nb.frames.export.parquet import write_parquet
 from steer_nb.frames.export.redaction import redaction
 from steer_nb.frames.export.separated import write_csv
 from steer_nb.ledger import Ledger
+from steer_nb.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from steer_nb.frames.export.messages import Shape
     from steer_nb.frames.export.redaction import Redact
     from steer_nb.frames.export.tables import Wanted
-    from steer_nb.trace import Trace
+    from steer_nb.trace import TraceSet
+    from steer_nb.trace.answers import HasFrames
 
 __all__ = ["Export"]
 
@@ -35,7 +38,7 @@ class Export:
 
     Parameters
     ----------
-    trace : Trace
+    source : Trace or TraceSet
         Live or loaded; what it holds so far is exported.
 
     Notes
@@ -58,8 +61,9 @@ class Export:
     <Export of trace 00000000: parquet, csv, messages, spans, otel>
     """
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+    def __init__(self, source: HasFrames) -> None:
+        self._source = source
+        self._traces = (source,) if isinstance(source, Trace) else tuple(cast("TraceSet", source))
 
     def parquet(
         self,
@@ -67,7 +71,7 @@ class Export:
         *,
         tables: Wanted = None,
         redact: Redact = None,
-        partitioned: bool = False,
+        partitioned: bool | None = None,
     ) -> list[str]:
         """Write Parquet files, one for each table.
 
@@ -81,9 +85,10 @@ class Export:
             every table with its usual columns.
         redact : optional
             See `Export`.
-        partitioned : bool, default False
+        partitioned : bool, optional
             Write ``TABLE/trace_id=…/part.parquet``, so that many traces can be added to one folder
-            and read as one dataset; those of other traces are not touched.
+            and read as one dataset; those of other traces are not touched. By default so for a set
+            of traces, and not for one.
 
         Returns
         -------
@@ -111,10 +116,16 @@ class Export:
         1
         """
         asked = redaction(redact)
-        trace = self._trace
-        return write_parquet(
-            trace.frames, trace.trace_id, folder, tables, asked, partitioned=partitioned
-        )
+        if partitioned is None:
+            partitioned = not isinstance(self._source, Trace)
+        sources: tuple[HasFrames, ...] = self._traces if partitioned else (self._source,)
+        written: list[str] = []
+        for one in sources:
+            trace_id = one.trace_id if isinstance(one, Trace) else None
+            written += write_parquet(
+                one.frames, trace_id, folder, tables, asked, partitioned=partitioned
+            )
+        return written
 
     def csv(
         self,
@@ -159,7 +170,7 @@ class Export:
         >>> len(files)
         2
         """
-        return write_csv(self._trace.frames, path, tables, redaction(redact))
+        return write_csv(self._source.frames, path, tables, redaction(redact))
 
     def messages(
         self, lane: str | None = None, *, shape: Shape = "responses", redact: Redact = None
@@ -192,7 +203,7 @@ class Export:
         InvalidInput
             `shape` or `redact` is none.
         ExportFailed
-            The conversation began before this trace.
+            The conversation began before this trace; or these are several traces.
 
         Examples
         --------
@@ -207,8 +218,14 @@ class Export:
         >>> trace.export.messages()
         [{'type': 'message', 'role': 'user', 'content': 'Hi.'}]
         """
+        if len(self._traces) != 1:
+            msg = (
+                f"A conversation is of one trace, and these are {len(self._traces)}: take one of "
+                "them, as in runs[0].export.messages()."
+            )
+            raise ExportFailed(msg)
         ledger = Ledger()
-        for entry in self._trace:
+        for entry in self._traces[0]:
             ledger.apply(entry)
         return messages_of(ledger, lane, redaction(redact), shape=shape)
 
@@ -286,7 +303,7 @@ class Export:
         InvalidInput
             Not one of `endpoint`, `file` and `exporter`; or an argument is none.
         ExportFailed
-            The SDK is not installed, the trace has no receive times, or nobody took the spans.
+            The SDK is not installed, no trace has receive times, or nobody took the spans.
 
         Examples
         --------
@@ -316,7 +333,7 @@ class Export:
         parent: str | None,
     ) -> tuple[list[ReadableSpan], dict[str, int]]:
         return spans_of(
-            self._trace,
+            self._traces,
             redaction(redact),
             content=content,
             parent=parent,
@@ -325,4 +342,6 @@ class Export:
         )
 
     def __repr__(self) -> str:
-        return f"<Export of trace {self._trace.trace_id[:8]}: parquet, csv, messages, spans, otel>"
+        one = self._traces[0].trace_id[:8] if isinstance(self._source, Trace) else None
+        what = f"trace {one}" if one is not None else f"{len(self._traces)} traces"
+        return f"<Export of {what}: parquet, csv, messages, spans, otel>"

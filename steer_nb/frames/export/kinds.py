@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from steer_nb.frames.export.redaction import Redact
     from steer_nb.frames.export.tables import Wanted
-    from steer_nb.trace import Trace
+    from steer_nb.trace.answers import HasFrames
 
 __all__ = ["KINDS", "export_as"]
 
@@ -21,22 +21,22 @@ _URLS: Final = ("http://", "https://")
 
 
 def export_as(
-    trace: Trace,
+    source: HasFrames,
     kind: str,
     path: str | PathLike[str],
     *,
     tables: Wanted = None,
     lane: str | None = None,
     content: bool = False,
-    partitioned: bool = False,
+    partitioned: bool | None = None,
     redact: Redact = None,
 ) -> str:
-    """Export a trace, and say in one line what was written.
+    """Export a trace or a set of them, and say in one line what was written.
 
     Parameters
     ----------
-    trace : Trace
-        The trace.
+    source : Trace or TraceSet
+        What to export.
     kind : str
         One of `KINDS`; ``chat`` are messages of Chat Completions.
     path : str or path-like
@@ -57,13 +57,13 @@ def export_as(
     SteerError
         What the export itself raises.
     """
-    export = trace.export
+    export = source.export
     if kind == "parquet":
         files = export.parquet(path, tables=tables, redact=redact, partitioned=partitioned)
-        return f"{path}: {_count(len(files), 'table')}"
+        return f"{path}: {_count(len(files), 'file')}"
     if kind == "csv":
         files = export.csv(path, tables=tables, redact=redact)
-        return f"{path}: {_count(len(files), 'table')}"
+        return f"{path}: {_count(len(files), 'file')}"
     if kind in ("messages", "chat"):
         made = export.messages(lane, shape="chat" if kind == "chat" else "responses", redact=redact)
         made.save(path)

@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +29,7 @@ __all__ = ["SentSpans", "hand_over", "spans_of"]
 
 _BATCH: Final = 512  # spans in one message, as the SDK's own processor has it
 _PATH: Final = "/v1/traces"
+_TIMELESS: Final = "traces without receive times"
 _IDS: Final = frozenset({"traceId", "spanId", "parentSpanId"})
 
 
@@ -56,7 +58,7 @@ class SentSpans:
 
 
 def spans_of(
-    trace: Trace,
+    traces: Sequence[Trace],
     redaction: Redaction,
     *,
     content: bool,
@@ -64,7 +66,13 @@ def spans_of(
     service_name: str | None,
     resource: Mapping[str, Any] | None,
 ) -> tuple[list[ReadableSpan], dict[str, int]]:
-    """Make the spans of a trace, and say what has none."""
+    """Make the spans of traces, and say what has none.
+
+    Raises
+    ------
+    ExportFailed
+        The SDK is not installed, or none of the traces has receive times.
+    """
     try:
         from steer_nb.frames.export.spans import SpanBuilder
     except ImportError as error:
@@ -72,8 +80,22 @@ def spans_of(
         raise ExportFailed(msg) from error
     name = service_name or os.environ.get("OTEL_SERVICE_NAME") or "steer-nb"
     described = {**(resource or {}), "service.name": name}
-    builder = SpanBuilder(trace, redaction, content=content, parent=parent, resource=described)
-    return builder.spans(), dict(builder.left_out)
+    made: list[ReadableSpan] = []
+    left_out: Counter[str] = Counter()
+    for trace in traces:
+        builder = SpanBuilder(trace, redaction, content=content, parent=parent, resource=described)
+        if builder.timeless:
+            left_out[_TIMELESS] += 1
+            continue
+        made += builder.spans()
+        left_out += builder.left_out
+    if not made and left_out[_TIMELESS]:
+        msg = (
+            "There are no receive times in what was recorded, and spans without times would be "
+            "invented. trace.export.parquet and trace.export.messages need none."
+        )
+        raise ExportFailed(msg)
+    return made, dict(left_out)
 
 
 def hand_over(

@@ -72,7 +72,7 @@ def arrow_field(name: str, dtype: Any) -> Any:
 
 def write_parquet(
     frames: Frames,
-    trace_id: str,
+    trace_id: str | None,
     folder: str | PathLike[str],
     tables: Wanted,
     redaction: Redaction,
@@ -88,6 +88,7 @@ def write_parquet(
     for name, frame in made.items():
         path = place if single else place / f"{name}.parquet"
         if partitioned:
+            assert trace_id is not None
             path = place / name / f"{PARTITION}={quote(trace_id, safe='')}" / "part.parquet"
             frame = frame.drop(columns=PARTITION, errors="ignore")
         if not single:
@@ -97,7 +98,7 @@ def write_parquet(
     return written
 
 
-def write_table(frame: pd.DataFrame, name: str, path: Path, *, trace_id: str) -> None:
+def write_table(frame: pd.DataFrame, name: str, path: Path, *, trace_id: str | None) -> None:
     """Write one table to one file; an old file is replaced once the new one is complete.
 
     Raises
@@ -117,8 +118,9 @@ def write_table(frame: pd.DataFrame, name: str, path: Path, *, trace_id: str) ->
         **(table.schema.metadata or {}),
         TABLE_KEY: name.encode(),
         VERSION_KEY: SCHEMA_VERSION.encode(),
-        TRACE_KEY: trace_id.encode("utf-8", "replace"),
         ATTRS_KEY: json.dumps(frame.attrs).encode(),
     }
+    if trace_id is not None:
+        metadata[TRACE_KEY] = trace_id.encode("utf-8", "replace")
     with replacing(path) as beside:
         pa.parquet.write_table(table.replace_schema_metadata(metadata), beside)

@@ -14,7 +14,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from steer_nb._version import __version__
-from steer_nb.errors import ExportFailed, InvalidInput
+from steer_nb.errors import InvalidInput
 from steer_nb.frames.arrays import clean
 from steer_nb.frames.export.clock import Clock
 from steer_nb.frames.export.facts import (
@@ -80,28 +80,22 @@ class SpanBuilder:
         self._redaction = redaction
         self._content = content
         self._clock = Clock(trace)
+        self._entries = [*trace]
+        self._moments = [at for at in map(self._clock.at, self._entries) if at is not None]
         self._resource = Resource({key: self._own(key, value) for key, value in resource.items()})
         self._parent = None if parent is None else _context_of(parent)
         found = self._parent
         self._trace_number = _trace_number(trace.trace_id) if found is None else found.trace_id
         self.left_out: Counter[str] = Counter()
 
-    def spans(self) -> list[ReadableSpan]:
-        """Make them: the root first, then in the order in which things began.
+    @property
+    def timeless(self) -> bool:
+        """Whether nothing that was recorded has a time."""
+        return bool(self._entries) and not self._moments
 
-        Raises
-        ------
-        ExportFailed
-            The trace has no times.
-        """
-        entries = [*self._trace]
-        times = [at for at in map(self._clock.at, entries) if at is not None]
-        if entries and not times:
-            msg = (
-                "This trace has no receive times, and a span without times would be invented. "
-                "trace.export.parquet and trace.export.messages need none."
-            )
-            raise ExportFailed(msg)
+    def spans(self) -> list[ReadableSpan]:
+        """Make them: the root first, then in the order in which things began."""
+        entries, times = self._entries, self._moments
         ledger = Ledger()
         for entry in entries:
             ledger.apply(entry)

@@ -30,8 +30,8 @@ def files(tmp_path: Path) -> list[str]:
 def test_each_kind_says_what_was_written(tmp_path):
     trace = played("seven")
     said = [export_as(trace, kind, tmp_path / f"{kind}.x") for kind in KINDS]
-    assert said[0].endswith("parquet.x: 11 tables")
-    assert said[1].endswith("csv.x: 11 tables")
+    assert said[0].endswith("parquet.x: 11 files")
+    assert said[1].endswith("csv.x: 11 files")
     assert "messages" in said[2]
     assert "left out: reasoning" in said[2]
     assert said[4].endswith("spans")
@@ -43,7 +43,7 @@ class TestCommandLine:
     def test_tables_to_a_folder(self, files, tmp_path, capsys):
         out = tmp_path / "out"
         assert main(["frames", files[0], "--to", str(out)]) == 0
-        assert "11 tables" in capsys.readouterr().out
+        assert "11 files" in capsys.readouterr().out
         assert set(f.read_parquet(out)) == set(f.TABLES)
         assert main(["frames", files[0], "--frame", "summary", "--to", str(tmp_path / "s")]) == 0
         assert [path.name for path in (tmp_path / "s").iterdir()] == ["summary.parquet"]
@@ -67,12 +67,16 @@ class TestCommandLine:
             names = sorted(path.stem for path in (tmp_path / form).iterdir())
             assert names == ["events", "steers"]
         assert "delta_text" in pd.read_csv(tmp_path / "csv" / "events.csv", nrows=1)
-        assert capsys.readouterr().out.count("2 tables") == 2
+        assert capsys.readouterr().out.count("2 files") == 2
 
     def test_several_traces_become_a_dataset(self, files, tmp_path, capsys):
         assert main(["export", *files, "--parquet", str(tmp_path / "all"), "--redact"]) == 0
-        assert len(capsys.readouterr().out.splitlines()) == 2
+        assert "22 files" in capsys.readouterr().out
         assert len(f.read_table(tmp_path / "all", "traces")) == 2
+        assert main(["export", *files, "--csv", str(tmp_path / "csv")]) == 0
+        assert len(pd.read_csv(tmp_path / "csv" / "traces.csv")) == 2
+        assert main(["export", str(tmp_path / "*.jsonl"), "--parquet", str(tmp_path / "more")]) == 0
+        assert len(f.read_table(tmp_path / "more", "traces")) == 2
 
     def test_messages(self, files, tmp_path):
         for form in ("messages", "chat"):
@@ -89,13 +93,15 @@ class TestCommandLine:
         assert "gen_ai.input.messages" in path.read_text("utf-8")
         with Collector() as collector:
             assert main(["export", *files, "--otlp", collector.url]) == 0
-            assert len(collector.requests) == 2
+            (request,) = collector.requests
+        spans = request.resource_spans[0].scope_spans[0].spans
+        assert len({span.trace_id for span in spans}) == 2
 
     @pytest.mark.parametrize(
         ("arguments", "code", "said"),
         [
             (["TRACE", "--parquet", "TRACE"], 1, "cannot be made"),
-            (["TRACE", "TRACE", "--csv", "x"], 2, "--parquet or --otlp only"),
+            (["TRACE", "OTHER", "--messages", "x"], 1, "A conversation is of one trace"),
             (["TRACE", "--otlp", "localhost:4318"], 2, "http or https address"),
             (["TRACE", "--csv", "x", "--table", "steer"], 1, "Did you mean 'steers'?"),
             (["TRACE", "--messages", "x.json", "--lane", "b"], 1, "no lane 'b'"),
@@ -103,8 +109,8 @@ class TestCommandLine:
         ],
     )
     def test_errors_are_one_line(self, files, arguments, code, said, capsys):
-        words = [files[0] if one == "TRACE" else one for one in arguments]
-        assert main(["export", *words]) == code
+        known = dict(zip(("TRACE", "OTHER"), files, strict=True))
+        assert main(["export", *(known.get(one, one) for one in arguments)]) == code
         errors = capsys.readouterr().err
         assert said in errors
         assert len(errors.strip().splitlines()) == 1

@@ -25,7 +25,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from steer_nb.errors import ExportFailed, InvalidInput
 from steer_nb.frames.export.otel_names import ATTRIBUTES, EVENTS, OPT_IN, SOURCES
-from steer_nb.trace import SCHEMA, Header, Trace
+from steer_nb.trace import SCHEMA, Header, Trace, TraceSet
 from tests.frames.export.played import played
 from tests.frames.recordings import stream
 from tests.frames.test_schema import empty, full
@@ -330,6 +330,17 @@ class TestSpans:
         assert found == {"service.name": "from-env", **more}
         found = in_memory(trace, service_name="mine")[0].resource.attributes
         assert found == {"service.name": "mine"}
+
+    def test_a_set_has_those_of_each_trace(self):
+        untimed = [e for e in steered().trace if e.raw]
+        untimed = [type(e)(e.seq, None, None, e.kind, 1, raw=e.raw) for e in untimed]
+        runs = TraceSet(
+            [steered().trace, Trace(Header(SCHEMA, "b" * 32), untimed), played("seven")]
+        )
+        memory = InMemorySpanExporter()
+        done = runs.export.otel(exporter=memory)
+        assert done.left_out == {"traces without receive times": 1}
+        assert len({span.context.trace_id for span in memory.get_finished_spans()}) == 2
 
     def test_an_empty_trace_has_none(self):
         assert in_memory(empty()) == []

@@ -21,7 +21,7 @@ from steer_nb.errors import (
     UnknownFrame,
 )
 from steer_nb.frames.export.tables import columns_of
-from steer_nb.trace import SCHEMA, Header, Trace
+from steer_nb.trace import SCHEMA, Header, Trace, TraceSet
 from tests.frames.export.played import played
 from tests.frames.test_schema import empty, full
 from tests.frames.walks import WALKS
@@ -198,6 +198,24 @@ class TestDataset:
             trace.export.parquet(tmp_path, partitioned=True)
         attrs = f.read_table(tmp_path, "events").attrs
         assert attrs == {"table": "events", "schema_version": "1", "dropped": 0, "unknown": 2}
+
+
+class TestSets:
+    def test_a_set_of_traces_is_a_dataset(self, tmp_path):
+        runs = TraceSet([full(), other(full(), "b" * 32)])
+        assert len(runs.export.parquet(tmp_path)) == 2 * len(f.TABLES)
+        for name, frame in f.read_parquet(tmp_path).items():
+            pd.testing.assert_frame_equal(frame, runs.frames.table(name))
+        pd.testing.assert_frame_equal(f.summary_of(f.read_parquet(tmp_path)), runs.summary())
+
+    def test_or_one_file_for_each_table(self, tmp_path):
+        runs = TraceSet([full(), other(full(), "b" * 32)])
+        runs.export.parquet(tmp_path, partitioned=False, redact=["shorter"])
+        frame = f.read_table(tmp_path, "steers", traces="b" * 32)
+        assert list(frame["input_text"]) == ["[redacted]"]
+        assert frame.attrs["n_traces"] == 2
+        assert b"trace_id" not in pq.read_schema(tmp_path / "steers.parquet").metadata
+        assert len(f.read_table(tmp_path, "steers")) == 2
 
 
 class TestFailures:
