@@ -110,8 +110,28 @@ def _instructions(tip: ResponseState) -> str | None:
 
 
 def _own(item: dict[str, Any]) -> dict[str, Any]:
-    """The item apart from what is folded, without what only a stub says."""
+    """The item apart from what is folded, as the SDK types what goes in.
+
+    What comes out of the service, and what clients send that nothing checks, differs a little from
+    it; nothing that is said changes.
+    """
     made: dict[str, Any] = json.loads(json.dumps(item))
+    content = made.get("content")
     if is_answer(made):
         made.pop("name", None)  # which tool is answered; the call says so, too
+    elif made.get("type") == "custom_tool_call":
+        made.pop("status", None)  # of a call that is complete; other kinds may say so
+    elif isinstance(content, list) and made.get("type", "message") == "message":
+        parts = [part for part in content if isinstance(part, dict)]
+        if made.get("role") == "assistant" and "id" in made:
+            made.setdefault("status", "completed")
+        elif made.get("role") == "assistant" and all(map(_is_said, parts)):
+            made["content"] = "".join(part["text"] for part in parts)
+        for part in parts:
+            if part.get("type") == "input_image":
+                part.setdefault("detail", "auto")  # what its absence means
     return made
+
+
+def _is_said(part: dict[str, Any]) -> bool:
+    return part.get("type") == "output_text" and isinstance(part.get("text"), str)

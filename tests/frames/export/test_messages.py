@@ -89,6 +89,24 @@ def test_the_sdk_sends_it_and_the_simulator_goes_on(scenario):
         assert kinds[-1] == "response.completed"
 
 
+def test_what_is_sent_and_not_typed_so_becomes_it():
+    """As real clients send it, and as the service gives it."""
+    said = [
+        {"role": "user", "content": [{"type": "input_image", "image_url": "https://x.test/a.png"}]},
+        {"role": "assistant", "content": [{"type": "output_text", "text": t} for t in "ab"]},
+    ]
+    said.append({k: v for k, v in message("c").items() if k != "status"})
+    custom = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "run"}
+    custom |= {"input": "1 + 1", "status": "completed"}
+    builder = TraceBuilder().create(said).created("r1").done(custom)
+    items = builder.ended("r1", output=[custom]).trace.export.messages()
+    for item in items:
+        assert_input_item(item)
+    assert items[0]["content"][0]["detail"] == "auto"
+    assert items[1] == {"role": "assistant", "content": "ab"}
+    assert items[2] == message("c")
+
+
 def test_chat_tool_messages_stand_right_behind_their_calls():
     for scenario in SCRIPTED:
         waiting: list[str] = []
