@@ -46,7 +46,7 @@ class Clock:
 
     def after(self, t: float | None) -> int | None:
         """So many seconds after the trace began."""
-        if t is None or self._start is None or not math.isfinite(t):
+        if t is None or self._start is None or not abs(t) < _LAST_S:
             return None
         found = self._start + round(t * 1e9)
         return found if 0 < found < _LAST_S * 1e9 else None
