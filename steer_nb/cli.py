@@ -18,9 +18,9 @@ from steer_nb.errors import SteerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import pandas as pd
-
+    from steer_nb.frames.export.redaction import Redact
     from steer_nb.simulator.faults import FieldInfo
+    from steer_nb.trace import Trace, TraceSet
 
 __all__ = ["main"]
 
@@ -135,7 +135,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     which = "a table, summary, or metrics.gaps and so on (default: an overview)"
     frames.add_argument("--frame", metavar="NAME", help=which)
-    frames.add_argument("--to", metavar="FILE", help="write it: .parquet or .csv")
+    frames.add_argument(
+        "--to",
+        metavar="FILE|FOLDER",
+        help="write it: a .parquet or .csv file; a folder gets every table, as Parquet",
+    )
+    _redacting(frames)
     frames.set_defaults(run=_frames)
 
     timeline = commands.add_parser("timeline", help="draw what happened when in a trace")
@@ -150,7 +155,42 @@ def _parser() -> argparse.ArgumentParser:
         "--width", type=int, default=640, metavar="N", help="pixels of the time axis (default: 640)"
     )
     timeline.set_defaults(run=_timeline)
+
+    export = commands.add_parser("export", help="write traces in forms that other programs read")
+    export.add_argument(
+        "trace", nargs="+", metavar="TRACE", help="a saved trace or a journal; several, or a folder"
+    )
+    form = export.add_mutually_exclusive_group(required=True)
+    form.add_argument("--parquet", metavar="DIR", help="a file for each table")
+    form.add_argument("--csv", metavar="DIR", help="a file for each table")
+    form.add_argument("--messages", metavar="FILE", help="JSON, for input= of responses.create")
+    form.add_argument("--chat", metavar="FILE", help="JSON, for messages= of chat.completions")
+    form.add_argument("--otlp", metavar="URL", help="spans, to an OTLP endpoint over HTTP")
+    form.add_argument("--otlp-file", metavar="FILE", help="spans, as OTLP JSON lines")
+    export.add_argument(
+        "--table",
+        action="append",
+        metavar="NAME[:GROUP+GROUP]",
+        help="only this table, such as events:EventCore+EventDelta (may be repeated)",
+    )
+    export.add_argument(
+        "--partitioned",
+        action="store_true",
+        help="Parquet as a dataset that other traces can be added to; so with several traces",
+    )
+    export.add_argument("--lane", metavar="NAME", help="whose messages")
+    export.add_argument("--content", action="store_true", help="let spans hold texts")
+    _redacting(export)
+    export.set_defaults(run=_export)
     return parser
+
+
+def _redacting(parser: argparse.ArgumentParser) -> None:
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--redact", action="store_true", help="write lengths instead of texts")
+    how.add_argument(
+        "--mask", action="append", metavar="TEXT", help="hide this text (may be repeated)"
+    )
 
 
 def _port(text: str) -> int:
@@ -283,11 +323,19 @@ def _replay(arguments: argparse.Namespace) -> int:
     return _OK
 
 
-def _frames(arguments: argparse.Namespace) -> int:
-    from steer_nb.trace import Trace, load, load_trace
+def _loaded(names: list[str]) -> Trace | TraceSet:
+    """One file must be a trace; a folder, a pattern or several of them are what can be read."""
+    from steer_nb.trace import load, load_trace
 
-    one_file = Path(arguments.trace).is_file()
-    trace = load_trace(arguments.trace) if one_file else load(arguments.trace)
+    if len(names) == 1:
+        return load_trace(names[0]) if Path(names[0]).is_file() else load(names[0])
+    return load(names)
+
+
+def _frames(arguments: argparse.Namespace) -> int:
+    from steer_nb.trace import Trace
+
+    trace = _loaded([arguments.trace])
     if arguments.frame is None and arguments.to is None:
         if isinstance(trace, Trace):
             print(f"{arguments.trace}: trace {trace.trace_id}, {len(trace)} entries")
@@ -299,35 +347,58 @@ def _frames(arguments: argparse.Namespace) -> int:
             frame = trace.frames.table(name)
             print(f"  {name:<16}{len(frame):>7} rows  {len(frame.columns):>3} columns")
         return _OK
-    name = arguments.frame or "events"
-    frame = trace.frame(name)
-    if arguments.to is None:
-        print(frame.to_string(max_rows=60, max_colwidth=60) if len(frame) else f"{name}: no rows")
-        return _OK
-    return _write(frame, name, Path(arguments.to))
+    redact = arguments.redact or arguments.mask
+    if arguments.to is not None:
+        return _write(trace, arguments.frame, Path(arguments.to), redact)
+    frame = trace.frame(arguments.frame)
+    if redact:
+        from steer_nb.frames.export import redaction
+
+        frame = redaction(redact).frame(frame, arguments.frame)
+    shown = frame.to_string(max_rows=60, max_colwidth=60)
+    print(shown if len(frame) else f"{arguments.frame}: no rows")
+    return _OK
 
 
 def _timeline(arguments: argparse.Namespace) -> int:
-    from steer_nb.trace import load, load_trace
-
-    one_file = Path(arguments.trace).is_file()
-    plot = (load_trace if one_file else load)(arguments.trace).plot
+    plot = _loaded([arguments.trace]).plot
     path = plot.save(arguments.to, plot.timeline(arguments.lane, width=arguments.width))
     print(f"{path}: the timeline of {arguments.trace}")
     return _OK
 
 
-def _write(frame: pd.DataFrame, name: str, path: Path) -> int:
-    try:
-        if path.suffix == ".csv":
-            frame.to_csv(path, index=False, encoding="utf-8")
-        elif path.suffix == ".parquet":
-            frame.to_parquet(path)
-        else:
-            return _complain(f"--to takes a .parquet or .csv file, not {path}", _USAGE)
-    except ImportError:
-        return _complain('Parquet files need pyarrow: pip install "steer-nb[parquet]"', _USAGE)
-    except OSError as error:
-        return _complain(f"{path} cannot be written ({error.strerror or error})")
-    print(f"{path}: {name}, {len(frame)} rows")
+def _write(trace: Trace | TraceSet, name: str | None, path: Path, redact: Redact) -> int:
+    from steer_nb.frames.export import export_as
+
+    if path.suffix in (".csv", ".parquet") and not path.is_dir():
+        kind, tables = path.suffix[1:], name or "events"
+        export_as(trace, kind, path, tables=tables, redact=redact)
+        print(f"{path}: {tables}, {len(trace.frame(tables))} rows")
+    elif path.suffix and not path.is_dir():
+        return _complain(f"--to takes a .parquet or .csv file, or a folder, not {path}", _USAGE)
+    else:
+        print(export_as(trace, "parquet", path, tables=name, redact=redact))
+    return _OK
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from steer_nb.frames.export import export_as
+
+    forms = {"parquet": "parquet", "csv": "csv", "messages": "messages", "chat": "chat"}
+    forms |= {"otlp": "otel", "otlp_file": "otel"}
+    kind, path = next((k, vars(arguments)[f]) for f, k in forms.items() if vars(arguments)[f])
+    if arguments.otlp and not path.startswith(("http://", "https://")):
+        return _complain(f"--otlp takes an http or https address, not {path}", _USAGE)
+    tables = [name.partition(":") for name in arguments.table or ()]
+    said = export_as(
+        _loaded(arguments.trace),
+        kind,
+        path,
+        tables={name: columns or None for name, _, columns in tables} or None,
+        lane=arguments.lane,
+        content=arguments.content,
+        partitioned=arguments.partitioned or None,
+        redact=arguments.redact or arguments.mask,
+    )
+    print(said)
     return _OK

@@ -17,6 +17,7 @@
     ├── ServerRefused                        a request was refused; knows `code`, `param`, `status`
     ├── ToolFailed                           a tool could not be set up or run
     ├── TraceError                           a trace file cannot be read; knows `path`, `line`
+    ├── ExportFailed                         a trace cannot be written in another form
     ├── ScenarioError                        a simulator scenario is wrong; knows `path`, `line`
     ├── SimulatorFailed                      the simulator could not start
     ├── MissingExtra (also an ImportError)   a package of an extra is not installed; knows `extra`
@@ -31,6 +32,7 @@ from __future__ import annotations
 __all__ = [
     "AuthenticationFailed",
     "ConnectionFailed",
+    "ExportFailed",
     "InsecureKey",
     "InvalidInput",
     "InvalidLane",
@@ -210,6 +212,10 @@ class TraceError(SteerError):
         super().__init__(message)
         self.path = path
         self.line = line
+
+
+class ExportFailed(SteerError):
+    """A trace cannot be written in another form: a time or a place is missing."""
 
 
 class ScenarioError(SteerError):

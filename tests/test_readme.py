@@ -36,6 +36,17 @@ def test_its_python_runs():
     assert len(space["trace"].frames.responses) == 2
 
 
+def test_its_traces_go_elsewhere(tmp_path: Path) -> None:
+    """What the section before it saved is exported in each form."""
+    for title in ("## The same in Python", "## Traces for other programs"):
+        section = README[README.index(title) :]
+        code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
+        space: dict[str, Any] = {}
+        exec(compile(code, "README.md", "exec"), space)
+    assert len(space["tables"]["responses"]) == 2
+    assert {"out", "all", "said.json", "spans.jsonl"} <= {path.name for path in tmp_path.iterdir()}
+
+
 def test_its_agents_answer():
     section = README[README.index("## Several agents") :]
     code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)

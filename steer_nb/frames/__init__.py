@@ -7,6 +7,7 @@
     trace.frames.wide()                                      # events with what they belong to
     trace.summary()                                          # metrics; see `Metrics`
     trace.plot.timeline()                                    # pictures; see `Plot`
+    trace.export.parquet("out/", redact=True)                # other forms; see `Export`
 
 This is the only room that needs pandas.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 from steer_nb.frames.base import Frames
 from steer_nb.frames.columns import Column, Columns
 from steer_nb.frames.conform import conform
+from steer_nb.frames.export import Export, Messages, SentSpans, read_parquet, read_table
 from steer_nb.frames.metrics import (
     FRAME_NAMES,
     METRICS,
@@ -76,11 +78,13 @@ __all__ = [
     "EventDelta",
     "EventError",
     "EventRaw",
+    "Export",
     "Frames",
     "ItemContent",
     "ItemCore",
     "ItemTimes",
     "LaneCore",
+    "Messages",
     "Metrics",
     "Plot",
     "PriceTable",
@@ -92,6 +96,7 @@ __all__ = [
     "ResponseText",
     "ResponseTimes",
     "ResponseUsage",
+    "SentSpans",
     "SetFrames",
     "SteerCore",
     "SteerTimes",
@@ -102,6 +107,8 @@ __all__ = [
     "chunk_gaps",
     "conform",
     "frame_named",
+    "read_parquet",
+    "read_table",
     "response_metrics",
     "steer_metrics",
     "summary_of",

@@ -6,12 +6,13 @@ from typing import Any
 
 import pandas as pd
 
+from steer_nb.frames.columns import Columns
 from steer_nb.frames.schema import table_named
 
 __all__ = ["conform"]
 
 
-def conform(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+def conform(frame: pd.DataFrame, name: str | Columns) -> pd.DataFrame:
     """Give the columns of a table their declared dtypes.
 
     File formats and other engines keep values, not always dtypes: an empty Parquet file forgets the
@@ -21,8 +22,8 @@ def conform(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     ----------
     frame : DataFrame
         A table of a trace, after a round trip.
-    name : str
-        Which table.
+    name : str or Columns
+        Which table; or the columns it was made of.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def conform(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     >>> conform(pd.DataFrame({"state": ["sent"]}), "steers")["state"].cat.categories[-1]
     'unknown'
     """
-    declared = table_named(name).all
+    declared = name if isinstance(name, Columns) else table_named(name).all
     changed: dict[str, Any] = {}
     for column in declared:
         if column.name not in frame:

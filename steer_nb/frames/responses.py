@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger import ResponseState
     from steer_nb.trace.entries import Entry
 
-__all__ = ["response_rows", "usage_rows"]
+__all__ = ["response_rows", "seconds", "tokens_of", "usage_rows"]
 
 Row = dict[str, Any]
 
@@ -76,7 +76,7 @@ def _new_row(fold: Fold, response: ResponseState, root: str, depth: int) -> Row:
         "queue_s": seconds(sent, started),
         "output_text": _text_of(response),
         "refusal_text": response.refusal or None,
-        **_tokens(response),
+        **tokens_of(response),
     }
 
 
@@ -130,7 +130,8 @@ def _chain(
     return chains[response.id]
 
 
-def _tokens(response: ResponseState) -> dict[str, int | None]:
+def tokens_of(response: ResponseState) -> dict[str, int | None]:
+    """The counts of a response's usage, by the names of their columns."""
     usage = response.usage or {}
     read = _details(usage, "input_tokens_details")
     written = _details(usage, "output_tokens_details")
@@ -162,7 +163,7 @@ def usage_rows(fold: Fold) -> list[Row]:
 
 
 def _usage(fold: Fold, response: ResponseState) -> list[Row]:
-    tokens = _tokens(response)
+    tokens = tokens_of(response)
     read = {"cache_read": tokens["cached_tokens"], "cache_write": tokens["cache_write_tokens"]}
     written = {"reasoning": tokens["reasoning_tokens"]}
     head = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger import RequiredInputState, ResponseState, SteerState
     from steer_nb.trace.entries import Entry
 
-__all__ = ["required_rows", "steer_rows"]
+__all__ = ["required_rows", "said_in", "steer_rows"]
 
 Row = dict[str, Any]
 
@@ -48,7 +48,7 @@ def _fate(steer: SteerState) -> tuple[Any, ...]:
 
 def _steer(fold: Fold, steer: SteerState) -> Row:
     lane = steer.lane
-    text, parts = _said(steer.input)
+    text, parts = said_in(steer.input)
     return {
         "steer_key": steer.key,
         "trace_id": fold.trace_id,
@@ -82,7 +82,7 @@ def _at(entry: Entry | None) -> float | None:
     return None if entry is None else entry.t
 
 
-def _said(value: object) -> tuple[str | None, int | None]:
+def said_in(value: object) -> tuple[str | None, int | None]:
     """The text of a steer's input, and of how many parts it is."""
     if isinstance(value, str):
         return value, 1

@@ -237,6 +237,20 @@ def _save(parsed: Parsed, _: Spaces) -> None:
     say(f"Saved {len(trace)} entries to {path}.")
 
 
+def _export(parsed: Parsed, _: Spaces) -> None:
+    from steer_nb.frames.export import export_as
+
+    said = export_as(
+        _session().trace,
+        parsed.get("kind"),
+        parsed.get("path"),
+        lane=parsed.get("lane"),
+        content=parsed.get("content", False),
+        redact=parsed.get("redact"),
+    )
+    say(f"Exported to {said}.")
+
+
 def _load(parsed: Parsed, _: Spaces) -> Trace | TraceSet:
     import steer_nb
 
@@ -382,6 +396,7 @@ _ACTIONS: dict[str, Callable[[Parsed, Spaces], Any]] = {
     "timeline": _timeline,
     "wait": _wait,
     "save": _save,
+    "export": _export,
     "load": _load,
     "replay": _replay,
     "recover": _recover,

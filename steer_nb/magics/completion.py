@@ -51,6 +51,7 @@ class KernelOffers:
             "choice": lambda: self._choices(given),
             "model": self._models,
             "origin": lambda: self._lanes() + self._responses(),
+            "form": _forms,
             "frame": _frames,
             "columns": lambda: _columns(given),
             "scenario": _scenarios,
@@ -109,6 +110,12 @@ def _frames() -> list[str]:
     from steer_nb.frames import FRAME_NAMES
 
     return list(FRAME_NAMES)
+
+
+def _forms() -> list[str]:
+    from steer_nb.frames.export import KINDS
+
+    return list(KINDS)
 
 
 def _columns(given: list[str]) -> list[str]:

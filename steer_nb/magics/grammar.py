@@ -18,6 +18,7 @@ Kind = Literal[
     "directory",
     "fault",
     "flag",
+    "form",
     "frame",
     "integer",
     "json",
@@ -319,6 +320,23 @@ COMMANDS: dict[str, Command] = {
             "session.trace.save(path)",
             (Argument("PATH", "the file; .jsonl is usual", "path"),),
             example="%steer save run.jsonl",
+        ),
+        Command(
+            "export",
+            "write the trace in a form that other programs read",
+            "session.trace.export.parquet(folder), .csv, .messages, .otel",
+            (
+                Argument("KIND", "parquet, csv, messages, chat or otel", "form"),
+                Argument("PATH", "a folder or a file; for otel also an OTLP address", "path"),
+                Argument("LANE", "whose messages", "lane", required=False),
+            ),
+            (
+                Option("--redact", "write lengths instead of texts"),
+                Option("--content", "let spans hold texts"),
+            ),
+            example="%steer export parquet out --redact",
+            note="parquet and csv write a file for each table, messages and chat what the openai "
+            "SDK takes as input= and messages=, otel spans of OpenTelemetry.",
         ),
         Command(
             "load",

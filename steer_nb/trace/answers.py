@@ -1,4 +1,4 @@
-"""What a trace and a set of traces give alike: frames by name, metrics, a summary, a comparison."""
+"""What a trace and a set of traces give alike: frames by name, metrics, comparisons, exports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from steer_nb.frames import Columns, Frames, Metrics, Plot, PriceTable, TraceDiff
+    from steer_nb.frames import Columns, Export, Frames, Metrics, Plot, PriceTable, TraceDiff
 
 __all__ = ["HasFrames"]
 
@@ -50,6 +50,13 @@ class HasFrames:
         from steer_nb.frames.plots import Plot
 
         return Plot(self.frames)
+
+    @property
+    def export(self) -> Export:
+        """It in other forms: Parquet, CSV, messages, spans; see `steer_nb.frames.Export`."""
+        from steer_nb.frames.export import Export
+
+        return Export(self)
 
     def summary(self, *, prices: PriceTable | None = None, stall_s: float = 1.0) -> pd.DataFrame:
         """Give the essentials on one screen: what happened, how fast, who waited, what it cost.

@@ -70,7 +70,7 @@ class TestWhole:
     def test_help_names_the_commands(self) -> None:
         done = run("--help")
         assert done.returncode == 0
-        for word in ("demo", "simulate", "replay", "frames"):
+        for word in ("demo", "simulate", "replay", "frames", "export"):
             assert word in done.stdout
 
     @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ class TestFrames:
             (["missing.jsonl"], 1, "missing.jsonl"),
             (["TRACE", "--frame", "steer"], 1, "Did you mean 'steers'?"),
             (["TRACE", "--to", "x.xlsx"], 2, ".parquet or .csv"),
-            (["TRACE", "--to", "no/such/folder.csv"], 1, "non-existent directory"),
+            (["TRACE", "--to", "no/such/folder.csv"], 1, "No such file or directory"),
         ],
     )
     def test_errors_are_one_line(

@@ -89,7 +89,9 @@ class TestAgreement:
 
 
 def test_the_subcommands_are_those_of_the_design() -> None:
-    words = "connect open send pending lanes status show frame timeline wait save load replay "
+    words = (
+        "connect open send pending lanes status show frame timeline wait save export load replay "
+    )
     words += "recover check resume again drop nest close help"
     assert " ".join(COMMANDS) == words
     assert "letta" not in docstring()  # later

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import steer_nb
+from steer_nb.errors import MissingExtra
 from steer_nb.frames import TABLES
 from steer_nb.trace import PROBLEM_KINDS
 from steer_nb.trace.readers.sse import messages
@@ -142,7 +143,7 @@ def test_bytes_that_begin_as_a_kind_does(tmp_path, begin, middle, end):
     if begin == b"\x28\xb5\x2f\xfd":
         try:
             source.extra("zstandard", "zstd", "A test")
-        except source.MissingExtra:
+        except MissingExtra:
             return
     check(load(tmp_path, begin + b",".join(middle) + end))
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import steer_nb
-from steer_nb.errors import TraceError
+from steer_nb.errors import MissingExtra, TraceError
 from steer_nb.simulator import Scenario
 from steer_nb.trace.readers.kinds import TITLES
 from tests.support.traces import message, response
@@ -334,13 +334,13 @@ def test_without_yaml_the_extra_is_named(tmp_path, monkeypatch):
 
     cassettes._loader.cache_clear()
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(TraceError, match=r'pip install "steer-nb\[yaml\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "steer-nb\[yaml\]"'):
         load(tmp_path, cassette(exchange()))
     (tmp_path / "good.jsonl").write_text("\n".join(WHOLE))
     traces = steer_nb.load(tmp_path)
     assert [p.kind for p in traces.problems] == ["missing_package"]
     assert len(traces) == 1
-    with pytest.raises(TraceError, match="needs the package yaml"):
+    with pytest.raises(MissingExtra, match="needs the package yaml"):
         steer_nb.load(tmp_path, strict=True)
 
 
@@ -592,7 +592,7 @@ def test_files_that_need_an_extra(tmp_path, ending, module):
 def test_a_missing_extra_is_named(tmp_path, monkeypatch, name, content, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
-    with pytest.raises(TraceError, match=rf'pip install "steer-nb\[{extra}\]"'):
+    with pytest.raises(MissingExtra, match=rf'pip install "steer-nb\[{extra}\]"'):
         load(tmp_path, content, name)
 
 

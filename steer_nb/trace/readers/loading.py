@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steer_nb.errors import TraceError
+from steer_nb.errors import MissingExtra, TraceError
 from steer_nb.trace.entries import Problem
 from steer_nb.trace.readers.kinds import TITLES, document_of, kind_of
 from steer_nb.trace.readers.progress import Progress
 from steer_nb.trace.readers.recording import Recording
-from steer_nb.trace.readers.source import MissingExtra, Source
+from steer_nb.trace.readers.source import Source
 from steer_nb.trace.sets import TraceSet
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _load_set(paths: list[Path], *, strict: bool, progress: bool | None) -> Trac
         for file in files:
             try:
                 trace = _load_file(file, report)
-            except TraceError as error:
+            except (MissingExtra, TraceError) as error:
                 kind = "missing_package" if isinstance(error, MissingExtra) else "unreadable"
                 found = Problem(kind=kind, detail=str(error), file=str(file))
                 if strict:

@@ -16,13 +16,13 @@ from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.errors import TraceError
+from steer_nb.errors import MissingExtra, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["PACKED", "MissingExtra", "Source", "decompress", "extra"]
+__all__ = ["PACKED", "Source", "decompress", "extra"]
 
 CHUNK: Final = 1 << 16
 HEAD: Final = 1 << 20
@@ -36,10 +36,6 @@ _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 PACKED: Final = (".gz", ".zst", ".br", ".bz2", ".xz")
 """Endings of compressed files, which are no part of a recording's name."""
 _FAULTS: Final = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
-
-
-class MissingExtra(TraceError):
-    """An optional package is needed to read this; the message names the extra that brings it."""
 
 
 def extra(module: str, name: str, what: str) -> Any:
@@ -63,7 +59,7 @@ def extra(module: str, name: str, what: str) -> Any:
         return import_module(module)
     except ImportError as error:
         msg = f'{what} needs the package {module}: pip install "steer-nb[{name}]"'
-        raise MissingExtra(msg) from error
+        raise MissingExtra(msg, extra=name) from error
 
 
 class _Brotli:
