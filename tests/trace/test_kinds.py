@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import steer_nb
-from steer_nb.errors import MissingExtra, TraceError
+from steer_nb.errors import MissingExtra
 from steer_nb.simulator import Scenario
 from steer_nb.trace.readers.kinds import TITLES
 from tests.support.traces import message, response
@@ -340,7 +340,7 @@ def test_without_yaml_the_extra_is_named(tmp_path, monkeypatch):
     traces = steer_nb.load(tmp_path)
     assert [p.kind for p in traces.problems] == ["missing_package"]
     assert len(traces) == 1
-    with pytest.raises(MissingExtra, match="needs the package yaml"):
+    with pytest.raises(TraceError, match="needs the package yaml"):
         steer_nb.load(tmp_path, strict=True)
 
 
