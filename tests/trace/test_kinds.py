@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import steer_nb
-from steer_nb.errors import MissingExtra
+from steer_nb.errors import MissingExtra, TraceError
 from steer_nb.simulator import Scenario
 from steer_nb.trace.readers.kinds import TITLES
 from tests.support.traces import message, response
