@@ -113,8 +113,14 @@ class SayBox:
             "text/plain": text,
         }
 
+    def hold(self, other: SayBox) -> None:
+        """Show another box below this one, in each page that shows this: its widgets' own way."""
+        if other.widget not in self.widget.children:
+            self.widget.children = (*self.widget.children, other.widget)
+
     def close(self) -> None:
         """Take it away: there is nobody left to talk to."""
+        self.field.carrier.end()
         for picture in self._pictures:
             picture.update(NOTHING)
         self._forget()
