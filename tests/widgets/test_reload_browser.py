@@ -29,7 +29,7 @@ pytestmark = [
 ]
 
 CORPUS = "\n\n".join(text for name, text in HOSTILE.items() if name not in ("word", "surrogate"))
-LINES = "\n\n".join(f"Line {n} says where to go, and when, and why not today." for n in range(90))
+LINES = "\n\n".join(f"Line {n} says where to go, and when, and why not today." for n in range(62))
 
 
 @scenario("reader", "Thinks, and writes for long; a second turn is short.")
@@ -101,22 +101,23 @@ def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(tmp_path: Path) ->
             assert frames.told == ["look", "watch"]
             # What a reader does stays, as it does where displays arrive.
             card.locator("details").first.evaluate("fold => { fold.open = true; }")
-            page.locator(".snb-live").evaluate("box => { box.scrollTop = -400; }")
-            page.wait_for_timeout(100)
+            card.get_by_text("Line 25 says").first.wait_for(timeout=30_000)
+            page.locator(".snb-live").evaluate("box => box.focus()")
+            page.keyboard.press("PageUp")
 
             other = page.context.browser.new_page(viewport={"width": 1200, "height": 1400})
             other.on("pageerror", lambda error: errors.append(str(error)))
             beside = Card(other, 0)
             other.goto(page.url)
             other.locator(".snb-say textarea").wait_for(timeout=40_000)
-            beside.get_by_text("Line 60 says").first.wait_for(timeout=40_000)
-            card.get_by_text("Line 60 says").first.wait_for(timeout=30_000)
+            beside.get_by_text("Line 50 says").first.wait_for(timeout=40_000)
+            card.get_by_text("Line 50 says").first.wait_for(timeout=30_000)
             assert True in page.evaluate(FOLDS)
-            assert page.locator(".snb-live").evaluate("box => box.scrollTop") < -350
+            assert page.locator(".snb-live").evaluate("box => box.scrollTop") < -200
             for one in (card, beside):
                 one.get_by_text("The end.").first.wait_for(timeout=60_000)
                 one.get_by_text("idle").first.wait_for(timeout=20_000)
-            assert card.inner_text() == beside.inner_text()
+            assert card.all_text_contents() == beside.all_text_contents()
             page.screenshot(path=tmp_path / "reloaded.png")
             times = frames.pictures
             assert len(times) > 20
