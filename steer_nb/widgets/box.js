@@ -47,7 +47,7 @@ function render({ model, el }) {
   const foot = make("div", "snb-line snb-under", {}, status, hint, fork, stop);
   const root = make("div", "snb-talk", {}, talking, foot, forking);
   el.replaceChildren(root);
-  const card = hold(el, { name: model.get("card"), came: (n, part) => carried.came(n, part) });
+  const card = hold(el, { name: model.get("card"), came: (...what) => carried.came(...what) });
   const carried = carry({ el, page, card, tell: transmit, late: () => say(), over });
 
   let given = 0; // what was typed or done here,
@@ -160,19 +160,14 @@ function render({ model, el }) {
   });
   forking.addEventListener("submit", (event) => {
     event.preventDefault();
-    act("fork", { name: name.value, show: carried.on() ? 0 : card.number() });
+    act("fork", { name: name.value, show: carried.reached() ? card.number() : 0 });
   });
   stop.addEventListener("click", () => act("stop"));
 
   // When the box is taken away, whoever is in it goes on from the card, not from nowhere.
-  let within = false;
-  root.addEventListener("focusin", () => (within = true));
-  root.addEventListener("focusout", () => queueMicrotask(() => {
-    if (root.isConnected && !root.contains(document.activeElement)) within = false;
-  }));
+  const within = inhabited(root);
   function leave() {
-    const now = document.activeElement;
-    if (within && (now === null || now === document.body || root.contains(now))) card.focus();
+    if (within()) card.focus();
   }
 
   // Where no display arrives, none takes the box away when its lane is over.

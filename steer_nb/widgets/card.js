@@ -345,7 +345,9 @@ function hold(el, { name: own = "", came = () => {} } = {}) {
       classList.contains("snb-top") && (own === "" || dataset.snbCard === own));
     const top = tops.lastIndexOf(true);
     if (top < 0) return;
-    watch(all.slice(top, top + 3).map((one) => one.parentElement));
+    const parts = all.slice(top, top + 3);
+    watch(parts.map((one) => one.parentElement));
+    for (const [n, part] of parts.entries()) came(n, part, true);
   }
 
   function watch(found) {

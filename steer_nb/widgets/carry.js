@@ -72,7 +72,7 @@ function carry({ el, page, card, tell, late, over }) {
       if (pictures[n] === undefined || numbers[n] <= stands[n]) continue;
       const nodes = safe(pictures[n]);
       for (const node of nodes) ours.add(node);
-      if (n === 0 && show) nodes.at(-1).dataset.snbShow = show;
+      if (n === 0 && show && nodes.length) nodes.at(-1).dataset.snbShow = show;
       place.replaceChildren(...nodes);
       known[n] = numbers[n];
     }
@@ -102,7 +102,6 @@ function carry({ el, page, card, tell, late, over }) {
     begin() {
       if (begun) return;
       begun = true;
-      seen().forEach((number, n) => (known[n] = Math.max(known[n], number)));
       look = setTimeout(() => reached || asked || say("look"), GRACE_MS);
     },
     hear({ pages, paint, pictures, over: last }) {
@@ -119,19 +118,23 @@ function carry({ el, page, card, tell, late, over }) {
       if (!asked) grace ??= setTimeout(ask, GRACE_MS);
       else if (last) over();
     },
-    // A picture was put there. An older one is what the front end had kept, drawn anew.
-    came(n, part) {
+    // A picture was put there, or stood there first. An older one is what the front end had kept, drawn
+    // anew.
+    came(n, part, first = false) {
       if (ours.has(part)) return;
       const number = Number(part.dataset.snbPaint);
-      if (number > known[n]) {
-        known[n] = number;
+      const newer = number > known[n];
+      if (newer) known[n] = number;
+      if (first) return;
+      if (newer) {
         reached = true;
         if (asked) say("leave");
         asked = false;
         answered();
       } else if (asked && behind()) wait();
     },
-    on: () => asked,
+    // Whether displays are known to arrive.
+    reached: () => reached,
     late: () => since !== null && performance.now() - since >= LATE_MS,
     release() {
       if (asked) say("leave");

@@ -104,10 +104,6 @@ class Carrier:
         self._over = False
         self._lock = threading.RLock()
 
-    def carries(self, page: str) -> bool:
-        """Whether that view is sent the pictures."""
-        return page in self._pages
-
     def hear(self, event: object, page: str, seen: object) -> bool:
         """Take what a view tells: whether it was about the card. Any thread may call this.
 

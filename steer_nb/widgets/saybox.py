@@ -303,7 +303,7 @@ class SayBox:
             return
         lane = self._lane.fork(name.strip())
         new = lane.name
-        # A page that was reloaded drops what comes late for its cells: both ways are said.
+        # Not every front end shows what comes late for a cell: both ways are said.
         if self._show_fork is not None and self._show_fork(lane, number):
             said = f"Lane {new} goes on from here: see below, or %steer show {new}."
         else:

@@ -305,7 +305,8 @@ class LaneView(_View):
     def _show_fork(self, fork: Lane, number: int) -> bool:
         """Show another lane below that showing of this one; whether there is such a place.
 
-        Number 0 is a page where no display arrives: there it stands within this one's box.
+        Number 0 is a page where no display is known to arrive, which would drop what comes late
+        for a cell: there it stands within this one's box.
         """
         stage = self._stage
         if number == 0 and stage.box is not None:

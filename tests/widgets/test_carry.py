@@ -129,7 +129,6 @@ def test_the_end_arrives_too_and_whoever_asks_later_has_the_last(sending: Sendin
     (last,) = sending.take()
     assert last["pictures"] == {"2": "<p>the last</p>"}
     assert last["over"] is True
-    assert not sending.carrier.carries("c")
 
 
 @pytest.mark.parametrize("seen", [None, "x", [1], [1, 1, "1"], [1, 1, 1, 1], {"0": 1}, [None] * 3])

@@ -44,7 +44,7 @@ window.begin = (parts) => {
   el.append("the box");
   area.append(el);
   document.body.replaceChildren(area);
-  const card = hold(el, { name: "abc", came: (n, part) => carried.came(n, part) });
+  const card = hold(el, { name: "abc", came: (...what) => carried.came(...what) });
   const carried = carry({ el, page: "me", card, tell: (one) => told.push(one),
     late: () => {}, over: () => told.push({ event: "over" }) });
   const show = (n, html) => hosts[n].replaceChildren(...safe(html));
@@ -66,6 +66,7 @@ class Page:
         self.page = browser.new_page()
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.clock.install()
         self.page.set_content("<!doctype html><body></body>")
         source = script("common.js", "card.js", "carry.js") + PAGE
         self.page.add_script_tag(content=f"(() => {{{source}; window.safe = safe;}})()")
@@ -82,9 +83,9 @@ class Page:
         told = {"pages": pages, "paint": paint, "pictures": None, "over": False, **more}
         self.page.evaluate("told => view.carried.hear(told)", told)
 
-    def told(self, wait_ms: int = 700) -> list[list[Any]]:
+    def told(self, milliseconds: int = 700) -> list[list[Any]]:
         """What the page has told after a while."""
-        self.page.wait_for_timeout(wait_ms)
+        self.page.clock.run_for(milliseconds)
         found = self.page.evaluate("told.splice(0)")
         return [[one["event"], *one.get("seen", [])] for one in found]
 
@@ -132,9 +133,13 @@ def test_who_is_told_of_newer_ones_that_do_not_come_asks_and_puts_them(page: Pag
     assert page.told() == []
     page.hear(2, 1, 2)
     assert page.told() == [["watch", 1, 1, 1]]
+    assert not page.page.evaluate("view.carried.late()")
+    assert page.told(2000) == []
+    assert page.page.evaluate("view.carried.late()"), "it says that it waits for the kernel"
     page.hear(2, 1, 2, pictures={"0": part(0, 2, "head"), "2": part(2, 2, "tail")})
     assert page.told() == []
     assert page.text().split() == ["head", "words", "tail", "the", "box"]
+    assert not page.page.evaluate("view.carried.late()")
     assert page.page.evaluate("view.card.number()") == 3
     # An older one is no news; what is left out of the pictures stays.
     page.hear(2, 1, 2, pictures={"2": part(2, 1, "older")})
@@ -215,7 +220,7 @@ def test_nothing_runs_even_if_it_came_raw(page: Page) -> None:
         page.begin()
         page.page.evaluate("view.carried.begin()")
         page.hear(1, 1, 1)
-        page.page.wait_for_timeout(550)
+        page.page.clock.run_for(550)
         page.hear(1, 1, 1, pictures={"0": part(0, 1, raw), "1": raw, "2": f"{raw}{part(2, 1)}"})
         left = page.page.evaluate(
             """() => [...document.querySelectorAll(".snb-room *")].flatMap((one) =>
