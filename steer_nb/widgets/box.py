@@ -38,7 +38,8 @@ class Box(anywidget.AnyWidget):
     act : callable
         Does what a person asks for, with its name (``say``, ``fork``, ``stop``), the name of the
         lane to be and the number of the showing where it was asked, 0 where no display is known
-        to arrive; on the thread of the message, so it only begins it. The box is busy until `answer`.
+        to arrive; on the thread of the message, so it only begins it. The box is busy until
+        `answer`.
     **traits
         `value`, `verb` and `said`, where they are not empty and Send.
 

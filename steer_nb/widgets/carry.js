@@ -102,6 +102,7 @@ function carry({ el, page, card, tell, late, over }) {
     begin() {
       if (begun) return;
       begun = true;
+      card.places(); // found now: what comes from here on is news
       look = setTimeout(() => reached || asked || say("look"), GRACE_MS);
     },
     hear({ pages, paint, pictures, over: last }) {
