@@ -149,7 +149,6 @@ def _goes_on(page: Any, other: Any, area: Any) -> None:
     room = page.locator(".snb-room")
     room.get_by_text("Again and again.").first.wait_for()
     room.get_by_text("The second end.").last.wait_for(timeout=30_000)
-    page.screenshot(path="/tmp/reload-fork.png", full_page=True)
     # Stopped: the last picture arrives, in both pages, and the boxes go.
     page.get_by_role("button", name="Stop watching").first.click()
     for one, card in ((page, Card(page, 0)), (other, beside)):
