@@ -5,8 +5,9 @@
 // text is newer than the view's and is shown; before that nobody's typing is replaced.
 // An action is numbered by its step. The kernel takes one for each step and begins the next, so that
 // a second press, in another display or another page, finds its step gone.
-// `hold`, which keeps what a reader did in the card above, is in card.js; what it shares with the rows
-// of buttons is in common.js: the three are one module.
+// `hold`, which keeps what a reader did in the card above, is in card.js; `carry`, which asks for that
+// card where it stands still, in carry.js; what it shares with the rows of buttons is in common.js:
+// the four are one module.
 
 const QUIET_MS = 300; // a pause in typing
 const LATEST_MS = 2000; // who types without a pause is heard at the latest then
@@ -46,7 +47,8 @@ function render({ model, el }) {
   const foot = make("div", "snb-line snb-under", {}, status, hint, fork, stop);
   const root = make("div", "snb-talk", {}, talking, foot, forking);
   el.replaceChildren(root);
-  const card = hold(el);
+  const card = hold(el, { name: model.get("card"), came: (...what) => carried.came(...what) });
+  const carried = carry({ el, page, card, tell: transmit, late: () => say(), over });
 
   let given = 0; // what was typed or done here,
   let told = 0; // how much of it was sent,
@@ -58,9 +60,11 @@ function render({ model, el }) {
   const waits = () => model.get("pressed") === model.get("step");
   const dead = () => ended || waits() || model.get("busy");
 
-  function post(content) {
+  const post = (content) => transmit({ text: area.value, page, ...content });
+  function transmit(content) {
+    if (ended) return;
     try {
-      model.send({ text: area.value, page, ...content });
+      model.send(content);
     } catch (error) {
       ended = true; // there is no kernel to send to
       console.warn(error);
@@ -156,19 +160,23 @@ function render({ model, el }) {
   });
   forking.addEventListener("submit", (event) => {
     event.preventDefault();
-    act("fork", { name: name.value, show: card.number() });
+    act("fork", { name: name.value, show: carried.reached() ? card.number() : 0 });
   });
   stop.addEventListener("click", () => act("stop"));
 
   // When the box is taken away, whoever is in it goes on from the card, not from nowhere.
-  let within = false;
-  root.addEventListener("focusin", () => (within = true));
-  root.addEventListener("focusout", () => queueMicrotask(() => {
-    if (root.isConnected && !root.contains(document.activeElement)) within = false;
-  }));
+  const within = inhabited(root);
   function leave() {
-    const now = document.activeElement;
-    if (within && (now === null || now === document.body || root.contains(now))) card.focus();
+    if (within()) card.focus();
+  }
+
+  // Where no display arrives, none takes the box away when its lane is over.
+  function over() {
+    leave();
+    root.hidden = true;
+    for (const one of el.closest(".snb-say")?.children ?? []) {
+      if (!one.contains(el) && !one.matches(".snb-say")) one.style.display = "none";
+    }
   }
 
   // -- showing -------------------------------------------------------------------------------
@@ -185,7 +193,7 @@ function render({ model, el }) {
     }
     status.classList.toggle("snb-bad", ended || (!waiting && model.get("bad")));
     if (ended) put(status, ENDED);
-    else if (!waiting) put(status, model.get("said"));
+    else if (!waiting) put(status, model.get("said") || (carried.late() ? BEHIND : ""));
   }
 
   function update() {
@@ -216,20 +224,24 @@ function render({ model, el }) {
   function alive() {
     ended = el.closest(".jupyter-widgets-disconnected") !== null;
     update();
+    if (!ended) carried.begin();
   }
   const look = () => setTimeout(alive); // ipywidgets marks what lost its kernel after it says so
 
   model.on("change", update);
   model.on("comm_live_update", look);
+  model.on("msg:custom", carried.hear);
   update();
   look();
   requestAnimationFrame(grow);
   return () => {
     tell();
     leave();
+    carried.release();
     card.release();
     model.off("change", update);
     model.off("comm_live_update", look);
+    model.off("msg:custom", carried.hear);
     for (const timer of [quiet, latest, soon, long]) clearTimeout(timer);
   };
 }

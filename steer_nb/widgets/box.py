@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anywidget
 from traitlets import Bool, Dict, Int, Unicode, validate
 
+from steer_nb.widgets.carry import Carrier
 from steer_nb.widgets.script import script
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class Box(anywidget.AnyWidget):
         The lane's name, as it is shown.
     act : callable
         Does what a person asks for, with its name (``say``, ``fork``, ``stop``), the name of the
-        lane to be and the number of the showing where it was asked; on the thread of the message,
-        so it only begins it. The box is busy until `answer`.
+        lane to be and the number of the showing where it was asked, 0 where no display is known
+        to arrive; on the thread of the message, so it only begins it. The box is busy until
+        `answer`.
     **traits
         `value`, `verb` and `said`, where they are not empty and Send.
 
@@ -53,6 +55,10 @@ class Box(anywidget.AnyWidget):
         Whether that was a failure.
     busy : bool
         Whether something is being done: nothing else is taken meanwhile.
+    card : str
+        The name of the card above it; empty where there is none.
+    carrier : Carrier
+        Sends that card to pages that its displays do not reach.
 
     Examples
     --------
@@ -62,9 +68,10 @@ class Box(anywidget.AnyWidget):
     >>> box.close()
     """
 
-    _esm = script("common.js", "card.js", "box.js")
+    _esm = script("common.js", "card.js", "carry.js", "box.js")
 
     lane = Unicode().tag(sync=True)
+    card = Unicode().tag(sync=True)
     verb = Unicode("Send").tag(sync=True)
     value = Unicode().tag(sync=True)
     said = Unicode().tag(sync=True)
@@ -78,6 +85,7 @@ class Box(anywidget.AnyWidget):
         self._act = act
         self._sent: str | None = None
         super().__init__(lane=lane, **traits)
+        self.carrier = Carrier(self.send)
         self.on_msg(self._message)
 
     @validate("lane", "verb", "value", "said")
@@ -113,10 +121,13 @@ class Box(anywidget.AnyWidget):
     def _message(self, _: object, content: Any, __: object) -> None:
         if not isinstance(content, dict):
             return
-        page, number, text = (content.get(name) for name in ("page", "number", "text"))
-        if not isinstance(page, str) or not isinstance(number, int) or not isinstance(text, str):
+        event, page, number, text = (
+            content.get(name) for name in ("event", "page", "number", "text")
+        )
+        if not isinstance(page, str) or self.carrier.hear(event, page, content.get("seen")):
             return
-        event = content.get("event")
+        if not isinstance(number, int) or not isinstance(text, str):
+            return
         with self._changing:
             if number <= self.heard.get(page, 0):
                 return  # heard already

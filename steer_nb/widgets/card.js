@@ -8,6 +8,8 @@
 // moves from one picture to another, takes along what was done in it. Text is compared, never run:
 // nothing of it becomes markup or a selector. Where front ends make a new element for each picture,
 // nothing is put back, and nothing is broken.
+//
+// Where the front end paints no more, carry.js does.
 
 const KEYED = "[data-snb-key]";
 const SCROLLS = ".snb-scroll";
@@ -15,7 +17,7 @@ const CONTEXT = 200; // so many characters before a place tell it from others,
 const LEAST = 40; // and fewer than these do not
 const PATIENCE_MS = 1000; // a moving item is in neither picture for a moment
 
-function hold(el) {
+function hold(el, { name: own = "", came = () => {} } = {}) {
   let hosts = null; // of the three pictures: they stay, their content is replaced
   let observer = null;
   const folds = new Map(); // place -> whether it is open, of those that ever were
@@ -310,6 +312,11 @@ function hold(el) {
     scroll();
     refocus();
     reselect();
+    for (const { addedNodes, target } of records) {
+      for (const part of trees(addedNodes)) {
+        if (part.matches(".snb-part")) came(hosts.indexOf(target), part);
+      }
+    }
   }
 
   function listen(on) {
@@ -328,16 +335,34 @@ function hold(el) {
 
   // The card is the nearest above: three pictures, each in an output of its own.
   function begin() {
-    if (hosts !== null || !el.isConnected) return;
+    if (!el.isConnected) return;
+    if (hosts?.some((host) => host.getRootNode() !== document)) end(); // made anew elsewhere
+    if (hosts !== null) return;
     const above = (one) => el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_PRECEDING;
     const area = el.closest(".jp-OutputArea") ?? document;
     const all = [...area.querySelectorAll(".snb-part")].filter(above);
-    const top = all.map((one) => one.classList.contains("snb-top")).lastIndexOf(true);
+    const tops = all.map(({ classList, dataset }) =>
+      classList.contains("snb-top") && (own === "" || dataset.snbCard === own));
+    const top = tops.lastIndexOf(true);
     if (top < 0) return;
-    hosts = all.slice(top).map((one) => one.parentElement);
+    const parts = all.slice(top, top + 3);
+    watch(parts.map((one) => one.parentElement));
+    for (const [n, part] of parts.entries()) came(n, part, true);
+  }
+
+  function watch(found) {
+    hosts = found;
     observer = new MutationObserver(painted);
     for (const host of hosts) observer.observe(host, { childList: true });
     listen(true);
+  }
+
+  function end() {
+    if (hosts === null) return;
+    painted(observer.takeRecords());
+    observer.disconnect();
+    listen(false);
+    hosts = null;
   }
 
   // The box is made before it is put into the page.
@@ -349,6 +374,16 @@ function hold(el) {
   return {
     // By what the kernel knows this showing of the lane.
     number: () => Number(head()?.dataset.snbShow ?? 0),
+    // The places of its three pictures; none where there are none.
+    places() {
+      begin();
+      return hosts?.length === 3 ? hosts : [];
+    },
+    // Have the pictures in these places.
+    settle(made) {
+      end();
+      watch(made);
+    },
     // Focus the head, which names the card and its state to those who hear it read.
     focus() {
       const home = head() ?? hosts?.[0].closest(".jp-Notebook");
@@ -358,10 +393,7 @@ function hold(el) {
     },
     release() {
       arrival.disconnect();
-      if (hosts === null) return;
-      painted(observer.takeRecords());
-      observer.disconnect();
-      listen(false);
+      end();
     },
   };
 }

@@ -66,6 +66,31 @@ function render({ model, el }) {
   // At the document: when this is drawn it does not stand in its place yet.
   document.addEventListener("input", changed, true);
 
+  // -- when it is over -------------------------------------------------------------------------
+
+  // A form that is over gives way to its record, which stands in front of it with its mark: whoever
+  // pressed here goes on from there, not from nowhere.
+  const within = inhabited(root);
+  let record = null; // its place, which stays
+  root.addEventListener("focusin", () => {
+    const marks = [...(el.closest(".snb-forms")?.classList ?? [])];
+    const before = (one) => el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_PRECEDING;
+    const ours = (one) => marks.some((mark) => one.classList.contains(mark));
+    const kept = [...document.querySelectorAll(".snb-kept")].filter((one) => ours(one) && before(one));
+    record = kept.at(-1)?.closest(".steer-nb").parentElement ?? null;
+  });
+  function leave() {
+    if (!within()) return;
+    const place = record;
+    setTimeout(() => {
+      const home = place?.querySelector(".steer-nb");
+      const now = document.activeElement;
+      if (!home || (now !== null && now !== document.body)) return;
+      home.tabIndex = -1;
+      home.focus({ preventScroll: true });
+    });
+  }
+
   // -- showing -----------------------------------------------------------------------------------
 
   function say() {
@@ -107,6 +132,7 @@ function render({ model, el }) {
   update();
   look();
   return () => {
+    leave();
     model.off("change", update);
     model.off("comm_live_update", look);
     document.removeEventListener("input", changed, true);

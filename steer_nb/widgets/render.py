@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LaneParts",
     "Piece",
+    "as_of",
     "board",
     "board_again",
     "board_plain",
@@ -101,9 +102,11 @@ class LaneParts:
     head: Piece
     done: Piece
     tail: Piece
+    dated: Piece | None = None
+    """The head with its time."""
 
 
-def framed_piece(piece: Piece, css: str, *, show: int | None = None) -> str:
+def framed_piece(piece: Piece, css: str, **marks: str | int | None) -> str:
     """Put one piece of a card into an element of its own.
 
     Parameters
@@ -112,18 +115,19 @@ def framed_piece(piece: Piece, css: str, *, show: int | None = None) -> str:
         What stands in it.
     css : str
         Which piece it is: ``snb-top``, ``snb-middle`` or ``snb-end``.
-    show : int, optional
-        The number of this showing of its lane; the first piece tells it to the box below.
+    **marks : str or int, optional
+        What it tells the box below: `paint`, the number of this picture; in the first piece also
+        `card`, the card's own name, and `show`, the number of this showing of its lane.
     """
     head = ""
     if css == "snb-top":
         head = f' role="region" aria-label="{esc_strict(piece.label)}"'
-        head += "" if show is None else f' data-snb-show="{show}"'
     # One of the three brings the style sheet for all: no front end shows or saves one without the
     # others. The middle is sent anew when something is finished; the head each second, with its
     # clock, and a page reads all its styles again whenever a sheet is replaced.
     sheet = STYLE if css == "snb-middle" else ""
-    part = f'<div class="steer-nb snb-part {css} {NO_MATH}" data-snb-key="{css[4:]}"{head}>'
+    told = "".join(f' data-snb-{name}="{n}"' for name, n in marks.items() if n is not None)
+    part = f'<div class="steer-nb snb-part {css} {NO_MATH}" data-snb-key="{css[4:]}"{head}{told}>'
     return f'{sheet}{part}<div class="snb-card">{piece.html}</div></div>'
 
 
@@ -148,11 +152,16 @@ def _bar(now: float) -> str:
     )
 
 
-def head_html(name: str, chip: Chip, meta: str) -> str:
+def as_of(clock: str) -> str:
+    """Say from when a picture is, where it may stand still without a word: after a reload."""
+    return f'<span class="snb-hint">as of {esc(clock)}</span>'
+
+
+def head_html(name: str, chip: Chip, meta: str, dated: str = "") -> str:
     """Lay out a head line; it reads as one without a style sheet, too."""
     return (
         f'<div class="snb-head"><b class="snb-name" dir="auto">{esc_strict(clip(name, 256))}</b> '
-        f'{chip_html(chip)} <span class="snb-meta">{esc(meta)}</span></div>'
+        f'{chip_html(chip)} <span class="snb-meta">{esc(meta)}</span>{dated}</div>'
     )
 
 
@@ -173,6 +182,7 @@ def lane_parts(
     reader: Reader | None = None,
     whole: bool = False,
     left: str = "",
+    clock: str = "",
 ) -> LaneParts:
     """Draw a lane in parts, for a card that goes on changing.
 
@@ -192,6 +202,8 @@ def lane_parts(
         Whether a running clock shows whole seconds: the head changes with each of them only.
     left : str
         The time on the clock since when nobody watches the lane any more.
+    clock : str
+        The time on the clock, for a card that says from when it is.
     """
     said = transcript(lane, now, cap, reader or Reader())
     chip, meta = lane_chip(ledger, lane), lane_meta(lane, now, whole=whole)
@@ -204,7 +216,10 @@ def lane_parts(
             f'<span class="snb-hint"><code>%steer show{to_type(lane) or " NAME"}</code></span> '
             "watches it again.</div>"
         )
-    head = head_html(lane.name, word, meta) + (_bar(now) if busy else "")
+    heads = [
+        head_html(lane.name, word, meta, dated) + (_bar(now) if busy else "")
+        for dated in ("", as_of(clock) if clock and not left else "")
+    ]
     done = said.hidden.note() + "".join(said.done)
     if not done and not said.live:
         done = '<p class="snb-soft">Nothing has been sent on this lane yet.</p>'
@@ -217,10 +232,12 @@ def lane_parts(
     ]
     name, state = f"Lane {lane.name}: {word.text}", f"{plain(lane.name)}  {word}  {meta}".rstrip()
     finished, going, rest = plain_parts(ledger, lane)
+    head, dated = (Piece(html, state, name, key=(word, meta, busy)) for html in heads)
     return LaneParts(
-        Piece(head, state, name, key=(word, meta, busy)),
+        head,
         Piece(_scroll(done, f"What was said on {shown}") if done else "", finished, "Finished"),
         Piece("".join(tail), "\n".join(part for part in (going, rest) if part), "Newest"),
+        dated,
     )
 
 
@@ -270,10 +287,10 @@ def need(lane: LaneState) -> str:
     return f'<div class="snb-need">{head} {hint}</div>'
 
 
-def board(ledger: Ledger, now: float, *, left: str = "") -> str:
+def board(ledger: Ledger, now: float, *, left: str = "", dated: str = "") -> str:
     """All lanes at a glance; those that need a person come first.
 
-    Where `left` is given, nobody watches them since that time.
+    Where `left` is given, nobody watches them since that time. `dated` says from when it is.
     """
     rows = []
     for chip, lane in by_need(ledger):
@@ -318,6 +335,7 @@ def board(ledger: Ledger, now: float, *, left: str = "") -> str:
             f'<div class="snb-need snb-soft">■ not watched since {left}. '
             '<span class="snb-hint"><code>%steer lanes</code></span> watches them again.</div>'
         )
+    below += f'<div class="snb-need">{dated}</div>' if dated else ""
     return frame(f'<div class="snb-card">{inner}{below}</div>', "All lanes")
 
 

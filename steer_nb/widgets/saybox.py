@@ -113,8 +113,14 @@ class SayBox:
             "text/plain": text,
         }
 
+    def hold(self, other: SayBox) -> None:
+        """Show another box below this one, in each page that shows this: its widgets' own way."""
+        if other.widget not in self.widget.children:
+            self.widget.children = (*self.widget.children, other.widget)
+
     def close(self) -> None:
         """Take it away: there is nobody left to talk to."""
+        self.field.carrier.end()
         for picture in self._pictures:
             picture.update(NOTHING)
         self._forget()
@@ -297,7 +303,7 @@ class SayBox:
             return
         lane = self._lane.fork(name.strip())
         new = lane.name
-        # A page that was reloaded drops what comes late for its cells: both ways are said.
+        # Not every front end shows what comes late for a cell: both ways are said.
         if self._show_fork is not None and self._show_fork(lane, number):
             said = f"Lane {new} goes on from here: see below, or %steer show {new}."
         else:

@@ -52,6 +52,8 @@ color:var(--snb-soft);overflow-wrap:anywhere}
 .steer-nb .snb-talk .snb-said.snb-bad{color:var(--snb-fail)}
 .steer-nb .snb-talk .snb-said+.snb-hint{order:-1}
 .steer-nb .snb-talk .snb-said:not(:empty)+.snb-hint{display:none}
+.snb-say .snb-room .snb-card{border:0;margin:0}
+.snb-room{border-bottom:1px solid var(--snb-line)}
 .steer-nb .snb-fork{display:flex;flex-wrap:wrap;gap:6px 8px;align-items:center;margin-top:8px;
 padding-top:8px;border-top:1px solid var(--snb-line)}
 .steer-nb .snb-fork[hidden]{display:none}

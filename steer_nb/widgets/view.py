@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from steer_nb.ledger import rules
 from steer_nb.ledger.state import LaneState
 from steer_nb.widgets import render
+from steer_nb.widgets.carry import Numbers
 from steer_nb.widgets.decisions import to_decide
+from steer_nb.widgets.drawing import Drawing, Showing
 from steer_nb.widgets.painter import (
     CLOCK_S,
     NOTHING,
@@ -34,76 +36,12 @@ if TYPE_CHECKING:
 
     from steer_nb.client import Lane, Session
     from steer_nb.ledger import Ledger
-    from steer_nb.widgets.decisions import Decisions
-    from steer_nb.widgets.render import Piece
     from steer_nb.widgets.saybox import SayBox
 
 __all__ = ["BoardView", "LaneView", "keep_pictures"]
 
 MOST_PICTURES: Final = 3
 """How many showings of one lane are kept up to date; older ones say that it goes on elsewhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """One picture of the present state, in the pieces that are sent apart from each other."""
-
-    pieces: tuple[Piece, ...]
-    text: str
-    html: str = ""
-    """All of it, where that is not made of the pieces."""
-    again: float | None = None
-    """After how many seconds it looks different although nothing happened."""
-    ended: bool = False
-    """Whether nothing more will come."""
-    verb: str = ""
-    """What a text box below it would do: Send or Steer."""
-    decisions: Decisions | None = None
-    """What is to decide on the lane."""
-    draft: str = ""
-    """What is half typed in the box below it."""
-
-    def whole(self) -> str:
-        """All of it as one HTML fragment."""
-        if self.html:
-            return self.html
-        inner = "".join(piece.html for piece in self.pieces)
-        return render.frame(f'<div class="snb-card">{inner}</div>', self.pieces[0].label)
-
-    def bundles(self, show: int | None = None) -> list[tuple[dict[str, Any], object]]:
-        """Content by MIME type of each piece, with what decides whether it is sent again."""
-        if self.html:
-            return [({"text/html": self.html, "text/plain": self.text}, None)]
-        return [
-            (
-                {
-                    "text/html": render.framed_piece(piece, css, show=show),
-                    "text/plain": piece.text,
-                },
-                piece.key,
-            )
-            for piece, css in zip(self.pieces, ("snb-top", "snb-middle", "snb-end"), strict=True)
-        ]
-
-
-@dataclass(slots=True, eq=False)
-class Showing:
-    """The pictures of one showing, which make up one card, and the box below it."""
-
-    number: int
-    """Counted for each subject; the page tells by it in which showing a person did something."""
-    pictures: tuple[Picture, ...]
-    below: Picture | None = None
-
-    def send(self, bundles: list[tuple[dict[str, Any], object]]) -> int:
-        """Send each picture its part, and count those that were new; the left over are emptied."""
-        rest = [(NOTHING, None)] * (len(self.pictures) - len(bundles))
-        parts = zip(self.pictures, [*bundles, *rest], strict=True)
-        return sum(picture.update(bundle, key) for picture, (bundle, key) in parts)
-
-    def paint(self, drawing: Drawing) -> int:
-        """Send it the present state, and count the pictures that are new."""
-        return self.send(drawing.bundles(self.number))
 
 
 class _Stage:
@@ -115,7 +53,8 @@ class _Stage:
         self.session = session
         self.showings: tuple[Showing, ...] = ()
         self.box: SayBox | None = None
-        self._numbers = itertools.count(1)
+        self._showing = itertools.count(1)
+        self._numbers = Numbers()
         self.key = (session, subject)
         self._name = name
         self._draw = draw
@@ -126,17 +65,26 @@ class _Stage:
     def drawing(self, left: str = "") -> Drawing:
         """Draw the present state; works on any thread."""
         now = self.session.now()
-        return self.session.read(lambda ledger: self._draw(ledger, now, left=left))
+        return self.session.read(lambda ledger: self._numbered(self._draw(ledger, now, left=left)))
 
-    def show(self, beside: Picture | None = None) -> Drawing:
-        """Show it in the running cell too, or in the cell of another picture."""
+    def _numbered(self, drawing: Drawing) -> Drawing:
+        numbers = self._numbers.count(drawing.looks())
+        return replace(drawing, numbers=numbers, card=self._numbers.card)
+
+    def show(
+        self, beside: Picture | None = None, *, dated: bool = True, within: bool = False
+    ) -> Drawing:
+        """Show it in the running cell too, or in the cell of another picture.
+
+        Where it is shown `within` a box, that carries its pictures; they are no displays.
+        """
         drawing = self.drawing()
         if find_kernel() is None:  # nothing will change it: it is one picture
             Picture().show({"text/html": drawing.whole(), "text/plain": drawing.text})
             return drawing
-        number = next(self._numbers)
-        bundles = drawing.bundles(number)
-        showing = Showing(number, tuple(Picture() for _ in bundles))
+        number = next(self._showing)
+        bundles = [] if within else drawing.bundles(number, dated=dated)
+        showing = Showing(number, tuple(Picture() for _ in bundles), dated)
         for picture, (bundle, key) in zip(showing.pictures, bundles, strict=True):
             picture.show(bundle, key, beside=beside)
         if drawing.ended:
@@ -144,7 +92,7 @@ class _Stage:
         with self._lock:
             kept = (*self.showings, showing)
             self.showings = kept[-MOST_PICTURES:]
-            self._pacer.messages = sum(len(one.pictures) for one in self.showings)
+            self._pacer.messages = sum(len(one.pictures) for one in self.showings) or 1
             if self._unsubscribe is None:
                 self._unsubscribe = self.session.subscribe(self._pacer.wake)
                 _stages[self.key] = self
@@ -153,8 +101,12 @@ class _Stage:
             if old.below is not None:
                 old.below.update(NOTHING)
         # What happened between the first picture and the subscription is drawn by this.
-        self.session.read(lambda _: self._pacer.wake())
+        self.wake()
         return drawing
+
+    def wake(self) -> None:
+        """Paint soon; any thread may call this."""
+        self.session.read(lambda _: self._pacer.wake())
 
     def stop(self, left: str = "") -> None:
         """Leave the pictures as they are from now on. Runs on the I/O thread.
@@ -165,8 +117,7 @@ class _Stage:
             session, subject = self.key
             _left.setdefault(session, {})[subject] = left
             drawing = self.drawing(left)
-            for showing in self.showings:
-                showing.paint(drawing)
+            self._send(drawing)
         with self._lock:
             _stages.pop(self.key, None)
             unsubscribe, self._unsubscribe = self._unsubscribe, None
@@ -188,14 +139,21 @@ class _Stage:
         try:
             drawing = self.drawing()
         except Exception as error:  # noqa: BLE001 - shown where a person looks, not in a log
-            drawing = _broken(self._name, error)
-        self._pacer.sent(sum(showing.paint(drawing) for showing in self.showings))
+            drawing = self._numbered(_broken(self._name, error))
+        self._pacer.sent(self._send(drawing))
         if self.box is not None:
             self.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
         if drawing.ended:
             self.stop()
             return None
         return drawing.again
+
+    def _send(self, drawing: Drawing) -> int:
+        """Send what is new to each showing, and to pages that no display reaches; count it."""
+        sent = sum(showing.paint(drawing) for showing in self.showings)
+        if self.box is not None:
+            sent += self.box.field.carrier.paint(drawing.numbers, drawing.carried)
+        return sent
 
 
 _stages: dict[tuple[Session, object], _Stage] = {}
@@ -209,6 +167,11 @@ def keep_pictures() -> None:
     for stage in tuple(_stages.values()):
         stage.refresh()
     repeat_pictures()
+
+
+def _clock() -> str:
+    """The time on the clock, as pictures say it."""
+    return time.strftime("%H:%M:%S")
 
 
 def _moved_on(name: str) -> dict[str, Any]:
@@ -250,7 +213,7 @@ class _View:
 
     def stop(self) -> None:
         """Stop watching: the pictures stay as they are, and say so. Nothing is closed."""
-        stage, left = self._stage, time.strftime("%H:%M:%S")
+        stage, left = self._stage, _clock()
         stage.session.read(lambda _: stage.stop(left))
 
     def _ipython_display_(self) -> None:
@@ -291,10 +254,13 @@ class LaneView(_View):
         def draw(ledger: Ledger, now: float, left: str = "") -> Drawing:
             state = ledger.lanes.get(stream_id) or LaneState(stream_id=stream_id)
             reader.turn()
-            parts = render.lane_parts(ledger, state, now, reader=reader, whole=True, left=left)
+            parts = render.lane_parts(
+                ledger, state, now, reader=reader, whole=True, left=left, clock=_clock()
+            )
             return Drawing(
                 (parts.head, parts.done, parts.tail),
                 render.lane_plain(ledger, state, now),
+                dated=parts.dated,
                 again=CLOCK_S if working(state) else None,
                 ended=session.closed or state.closed is not None,
                 verb="Steer" if rules.may_steer(state) is None else "Send",
@@ -314,9 +280,9 @@ class LaneView(_View):
         """
         self._show()
 
-    def _show(self, beside: Picture | None = None) -> None:
+    def _show(self, beside: Picture | None = None, within: SayBox | None = None) -> None:
         stage = self._stage
-        drawing = stage.show(beside)
+        drawing = stage.show(beside, dated=not self.interactive, within=within is not None)
         left = _left.get(self.lane.session, {}).pop(stage.key[1], "")
         if not self.interactive or not stage.showings:
             return
@@ -324,13 +290,28 @@ class LaneView(_View):
             from steer_nb.widgets.saybox import SayBox
 
             said = f"Watched again; it was not since {left}." if left else ""
-            stage.box = SayBox(self.lane, self.stop, self._show_fork, said=said)
+            box = SayBox(self.lane, self.stop, self._show_fork, said=said)
+            box.field.show(card=drawing.card)
+            box.field.carrier.wake = stage.wake
+            box.field.carrier.paint(drawing.numbers, drawing.carried)
+            stage.box = box
+            stage.wake()  # what was painted meanwhile was painted without it
         stage.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
-        stage.showings[-1].below = stage.box.show(beside)
+        if within is not None:
+            within.hold(stage.box)
+        else:
+            stage.showings[-1].below = stage.box.show(beside)
 
     def _show_fork(self, fork: Lane, number: int) -> bool:
-        """Show another lane below that showing of this one; whether there is such a place."""
+        """Show another lane below that showing of this one; whether there is such a place.
+
+        Number 0 is a page where no display is known to arrive, which would drop what comes late
+        for a cell: there it stands within this one's box.
+        """
         stage = self._stage
+        if number == 0 and stage.box is not None:
+            LaneView(fork.session, fork)._show(within=stage.box)
+            return True
         found = [showing for showing in stage.showings if showing.number == number]
         for showing in (*found, *stage.showings[-1:])[:1]:
             LaneView(fork.session, fork)._show(showing.pictures[0])
@@ -352,10 +333,13 @@ class BoardView(_View):
 
     def __init__(self, session: Session) -> None:
         def draw(ledger: Ledger, now: float, left: str = "") -> Drawing:
+            dated = "" if left else render.as_of(_clock())
+            html = render.board(ledger, now, left=left, dated=dated)
             return Drawing(
                 (),
                 render.board_plain(ledger, now),
-                html=render.board(ledger, now, left=left),
+                html=html,
+                key=html.replace(dated, "") if dated else None,
                 again=None if session.closed else render.board_again(ledger, now),
                 ended=session.closed,
             )

@@ -37,8 +37,8 @@ ALLOWED = {
 EMPTY = {"hr"}
 ATTRIBUTES = {
     "class", "dir", "role", "title", "aria-label", "aria-hidden", "style", "tabindex", "scope",
-    "aria-level", "href", "rel", "start", "target", "data-snb-key", "data-snb-show",
-    "data-snb-title",
+    "aria-level", "href", "rel", "start", "target", "data-snb-card", "data-snb-key",
+    "data-snb-paint", "data-snb-show", "data-snb-title",
 }  # fmt: skip
 
 

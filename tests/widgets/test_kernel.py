@@ -98,8 +98,8 @@ def last_html(kernel: Kernel, displays: list[str]) -> str:
 
 
 def told(html: str) -> str:
-    """What a reader sees of it."""
-    return re.sub(r"<style>.*?</style>|<[^>]+>", "", html)
+    """What a reader sees of it, but for from when it is."""
+    return re.sub(r"as of [0-9:]{8}", "", re.sub(r"<style>.*?</style>|<[^>]+>", "", html))
 
 
 def test_a_lane_is_painted_ten_times_a_second_and_a_last_time(kernel: Kernel) -> None:

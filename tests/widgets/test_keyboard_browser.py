@@ -215,6 +215,10 @@ def _answers(keys: Keys, form: Any) -> None:
     _in_reading_order(keys.stops)
     keys.press("Enter")
     form.get_by_text("committed as resp_").first.wait_for()
+    # The form is gone, and its record goes on from there: the focus is not lost.
+    keys.page.wait_for_function(
+        "document.activeElement.getAttribute('aria-label') == 'What was asked and answered'"
+    )
 
 
 def _unfolds(keys: Keys, card: Any) -> None:

@@ -51,6 +51,8 @@ def test_results_as_text_and_json(seven: tuple[Session, Lane], kind: str) -> Non
     part.area.value = '{"a": 1,}'
     assert "output is no JSON" in status(part)
     assert "line 1, column" in status(part)
+    part.area.value = '{"a": "never ended'
+    assert "output is no JSON: Unterminated string starting at line 1, column 7." in status(part)
     part.area.value = '{"a": [1, NaN]}'
     assert "output" in status(part)
     assert "output.a[1] is nan" in status(part)

@@ -13,9 +13,10 @@ import pytest
 import steer_nb
 from steer_nb.simulator import Simulator
 from steer_nb.widgets import BoardView, LaneView, html_for
+from steer_nb.widgets import view as view_module
+from steer_nb.widgets.drawing import Showing
 from steer_nb.widgets.painter import PER_SECOND, Pacer, Picture, _Slots
 from steer_nb.widgets.ticker import Ticker
-from steer_nb.widgets.view import Showing
 from tests.widgets.forming import until
 
 if TYPE_CHECKING:
@@ -71,6 +72,29 @@ def test_a_view_that_cannot_be_drawn_says_so(
     stage.refresh()
     assert "ValueError: &lt;odd&gt;" in seen[0]
     assert seen[1:] == ["", ""], "nothing old stands below it"
+
+
+def test_where_no_box_keeps_it_alive_a_picture_says_from_when_it_is(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane, board = LaneView(session, session["planner"])._stage, BoardView(session)._stage
+    clock = ["14:03:22"]
+    monkeypatch.setattr(view_module, "_clock", lambda: clock[0])
+    alone, below, all_lanes = (
+        lane.drawing().bundles(1, dated=True),
+        lane.drawing().bundles(1),
+        board.drawing().bundles(1),
+    )
+    assert ["as of 14:03:22" in bundle["text/html"] for bundle, _ in alone] == [True, False, False]
+    assert not any("as of" in bundle["text/html"] for bundle, _ in below)
+    assert "as of 14:03:22" in all_lanes[0][0]["text/html"]
+    numbers = lane.drawing().numbers
+    clock[0] = "14:03:23"
+    again = [*lane.drawing().bundles(1, dated=True), *board.drawing().bundles(1)]
+    same = [key for _, key in again] == [key for _, key in (*alone, *all_lanes)]
+    assert same, "the time alone is no reason to send anything"
+    assert lane.drawing().numbers == numbers
+    assert "as of" not in board.drawing("14:03:22").whole(), "it says since when nobody watches"
 
 
 def test_every_object_has_a_picture(session: Session) -> None:

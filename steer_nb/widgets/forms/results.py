@@ -34,7 +34,8 @@ def parse_json(text: str, field: str) -> Any:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         rule = "it must be JSON"
-        msg = f"{field} is no JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        what = error.msg.removesuffix(" at")  # as "Unterminated string starting at" ends
+        msg = f"{field} is no JSON: {what} at line {error.lineno}, column {error.colno}."
         raise InvalidInput(msg, field=field, value=text, rule=rule) from error
     except RecursionError as error:
         msg = f"{field} is nested too deeply."
