@@ -30,6 +30,7 @@ from steer_nb.trace.entries import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from steer_nb.ledger.runs import Run
     from steer_nb.ledger.state import (
         ConnectionState,
         InjectState,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         SteerState,
     )
     from steer_nb.trace.entries import Entry
+    from steer_nb.wire import Event
 
 __all__ = ["Ledger"]
 
@@ -51,7 +53,7 @@ class Ledger:
     entries : iterable of Entry, optional
         Folded at once.
     dialect : callable, optional
-        Turns an entry into facts; OpenAI's Responses API by default.
+        Turns an entry, and its event if that is known, into facts; OpenAI's Responses API by default.
 
     Attributes
     ----------
@@ -85,7 +87,7 @@ class Ledger:
         self,
         entries: Iterable[Entry] = (),
         *,
-        dialect: Callable[[Entry], Sequence[f.Fact]] = read,
+        dialect: Callable[[Entry, Event | None], Sequence[f.Fact]] = read,
     ) -> None:
         self.lanes: dict[str | None, LaneState] = {}
         self.responses: dict[str, ResponseState] = {}
@@ -103,8 +105,15 @@ class Ledger:
         for entry in entries:
             self.apply(entry)
 
-    def apply(self, entry: Entry) -> ResponseState | None:
+    def apply(self, entry: Entry, event: Event | None = None) -> ResponseState | None:
         """Fold the next entry.
+
+        Parameters
+        ----------
+        entry : Entry
+            A message or a note.
+        event : Event, optional
+            Its message as `event_of` gives it, where that was decoded already.
 
         Returns
         -------
@@ -113,9 +122,9 @@ class Ledger:
         """
         owner: ResponseState | None = None
         sequence_number: int | None = None
-        for fact in self._read(entry):
+        for fact in self._read(entry, event):
             if type(fact) is _Delta:  # nine of ten events: kept short
-                found = _delta(self, fact, entry)
+                found = _deltas(self, fact, (fact.text,), (entry,))
             else:
                 self.version += 1
                 found = HANDLERS[type(fact)](self, fact, entry)
@@ -124,23 +133,49 @@ class Ledger:
             number = fact.sequence_number
             if number is not None:
                 sequence_number = number
-        if owner is not None:
-            owner.n_events += 1
-            owner.last = owner.lane.last = entry
-            if sequence_number is not None:
-                last = owner.last_sequence_number
-                if last is not None and sequence_number != last + 1 and not owner.sequence_gap:
-                    owner.sequence_gap = True
-                    self.problem("sequence_gap", f"{owner.id}: {last}, {sequence_number}", entry)
-                owner.last_sequence_number = sequence_number
-        connection = self.connections.get(entry.connection)
-        if connection is not None:
-            kind = entry.kind
-            if kind == "in":
-                connection.n_in += 1
-            elif kind == "out":
-                connection.n_out += 1
+        self._count(owner, (entry,), (sequence_number,))
         return owner
+
+    def apply_run(self, run: Run) -> ResponseState | None:
+        """Fold entries that add to one text, with nothing between them: as `apply` folds each.
+
+        Returns
+        -------
+        ResponseState or None
+            The response that all of them belong to, if they belong to one.
+        """
+        owner = _deltas(self, run.fact, run.texts, run.entries)
+        self._count(owner, run.entries, run.numbers)
+        return owner
+
+    def _count(
+        self,
+        owner: ResponseState | None,
+        entries: Sequence[Entry],
+        numbers: Sequence[int | None],
+    ) -> None:
+        """Count entries of one kind and connection where they belong."""
+        first = entries[0]
+        if owner is not None:
+            owner.n_events += len(entries)
+            owner.last = owner.lane.last = entries[-1]
+            last = owner.last_sequence_number
+            for place, number in enumerate(numbers):
+                if number is None:
+                    continue
+                if last is not None and number != last + 1 and not owner.sequence_gap:
+                    owner.sequence_gap = True
+                    detail = f"{owner.id}: {last}, {number}"
+                    self.problem("sequence_gap", detail, entries[place])
+                last = number
+            owner.last_sequence_number = last
+        connection = self.connections.get(first.connection)
+        if connection is not None:
+            kind = first.kind
+            if kind == "in":
+                connection.n_in += len(entries)
+            elif kind == "out":
+                connection.n_out += len(entries)
 
     def problem(self, kind: str, detail: str, entry: Entry) -> None:
         """Keep a note of something odd."""
@@ -167,7 +202,7 @@ def _steer_pending(ledger: Ledger, fact: f.SteerPending, entry: Entry) -> Respon
 
 # Bound once: looking them up in their modules costs as much as a tenth of what they do.
 _Delta: Final = f.Delta
-_delta: Final = items.delta
+_deltas: Final = items.deltas
 
 # One row for each thing that can happen.
 HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState | None]]] = {

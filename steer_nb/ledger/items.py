@@ -8,11 +8,13 @@ from steer_nb.ledger import required
 from steer_nb.ledger.state import ItemState, ResponseState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steer_nb.ledger import facts as f
     from steer_nb.ledger.fold import Ledger
     from steer_nb.trace.entries import Entry
 
-__all__ = ["delta", "finish", "item_added", "item_finished", "other", "part_finished"]
+__all__ = ["deltas", "finish", "item_added", "item_finished", "other", "part_finished"]
 
 
 def _owner(ledger: Ledger, stream_id: str | None) -> ResponseState | None:
@@ -81,32 +83,37 @@ def finish(
         required.asked(response, fact, entry, item.agent_name)
 
 
-def delta(ledger: Ledger, fact: f.Delta, entry: Entry) -> ResponseState | None:
-    """A piece of text. Nine of ten events come here, so it does little."""
+def deltas(
+    ledger: Ledger, fact: f.Delta, texts: Sequence[str], entries: Sequence[Entry]
+) -> ResponseState | None:
+    """Take pieces of one text, one an entry. Nine of ten events come here, so it does little.
+
+    `fact` says where they belong: it is that of the first, and the others differ in their text.
+    """
     lane = ledger.lanes.get(fact.lane)
     response = None if lane is None else lane.current or lane.tip
     if response is None:
         return None
     item = response.items.get(fact.output_index) if fact.output_index is not None else None
     if item is None:
-        item = _item(ledger, response, fact.output_index, entry)
+        item = _item(ledger, response, fact.output_index, entries[0])
         if fact.output_index is not None:
             where = f"{response.id}: a delta for item {fact.output_index} before it was added"
-            ledger.problem("missing_index", where, entry)
+            ledger.problem("missing_index", where, entries[0])
     part = (fact.channel, fact.index)
     pieces = item.parts.get(part)
     if pieces is None:
-        item.parts[part] = [fact.text]
+        item.parts[part] = list(texts)
     else:
-        pieces.append(fact.text)
-    item.n_deltas += 1
-    response.n_deltas += 1
+        pieces.extend(texts)
+    item.n_deltas += len(texts)
+    response.n_deltas += len(texts)
     if response.first_chunk is None:
-        response.first_chunk = entry
+        response.first_chunk = entries[0]
     if fact.channel == "text":
-        response.n_characters += len(fact.text)
+        response.n_characters += sum(map(len, texts))
         if response.first_text is None:
-            response.first_text = entry
+            response.first_text = entries[0]
     return response
 
 
