@@ -43,6 +43,7 @@ class GroupRows(Growing):
 
     def catch_up(self, entries: Sequence[Entry], end: int) -> None:
         """Add the rows of the entries before `end` that are not here yet."""
+        self.reserve(end - self._position)
         while self._position < end:
             stop = min(end, self._position + BATCH)
             rows = [self._read(entry) for entry in entries[self._position : stop] if is_row(entry)]

@@ -93,6 +93,7 @@ class Fold:
         """Fold what is new, and return how many entries were folded in all."""
         entries = self.trace.entries
         end = len(entries)
+        self.events.reserve(end - self.position)
         while self.position < end:
             self._take(entries[self.position : min(end, self.position + BATCH)])
         return self.position

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pandas as pd
 
 from steer_nb.frames.arrays import array_of
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Growing"]
 
-_SPARE: Final = 8
-"""An eighth of the rows is kept free behind them, so that new ones need no new arrays."""
+_SPARE: Final = 32
+"""A part of the rows is kept free behind them, so that a few new ones need no new arrays."""
 _MADE: Final = 64
 """So many frames at most look into the same arrays."""
 
@@ -32,12 +31,8 @@ class Growing:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self._length = 0
-        """Rows in all."""
-        self._written = 0
-        """Rows in the long arrays; the others are in the parts."""
         self._capacity = 0
         self._arrays = {column.name: array_of(column, []) for column in columns}
-        self._parts: list[dict[str, Any]] = []
         # A change to a frame that was handed out must not reach these arrays. pandas copies before
         # it writes as long as another frame looks at the same values: that is what these are for.
         self._made: list[pd.DataFrame] = []
@@ -45,69 +40,53 @@ class Growing:
     def __len__(self) -> int:
         return self._length
 
+    def reserve(self, more: int) -> None:
+        """Make room for so many further rows."""
+        length = self._length + more
+        if length > self._capacity:
+            self._move(length + length // _SPARE)
+
     def extend(self, part: Mapping[str, Any]) -> None:
         """Add rows, given as one array a column."""
-        self._parts.append(dict(part))
-        self._length += len(part[self.columns.names[0]])
+        start = self._length
+        stop = start + len(part[self.columns.names[0]])
+        self.reserve(stop - start)
+        for column in self.columns:
+            values = part[column.name]
+            if column.open:
+                values = self._with_words(column.name, values)
+            self._arrays[column.name][start:stop] = values
+        self._length = stop
 
     def frame(self) -> pd.DataFrame:
         """Everything so far. The frame is shared: hand out copies."""
-        if self._made and not self._parts:
+        if self._made and len(self._made[-1]) == self._length:
             return self._made[-1]
-        crowded = self._length > self._capacity or len(self._made) >= _MADE
-        if crowded or not all(map(self._fits, self._parts)):
-            self._move()
-        else:
-            for part in self._parts:
-                self._write(part)
-        self._written = self._length
-        self._parts = []
+        if len(self._made) >= _MADE:
+            self._move(self._capacity)
         data = {name: self._arrays[name][: self._length] for name in self.columns.names}
         frame = pd.DataFrame(data, index=pd.RangeIndex(self._length), copy=False)
         self._made.append(frame)
         return frame
 
-    def _fits(self, part: dict[str, Any]) -> bool:
-        """Whether the long arrays know all words of a part."""
-        return all(
-            len(part[column.name].categories) <= len(self._arrays[column.name].categories)
-            and part[column.name].categories.isin(self._arrays[column.name].categories).all()
-            for column in self.columns
-            if column.open
-        )
+    def _with_words(self, name: str, values: pd.Categorical) -> pd.Categorical:
+        """Let a column of words and its new values know the same words, in the order of seeing."""
+        known = self._arrays[name].categories
+        if not values.categories.equals(known):
+            words = known.append(values.categories.difference(known, sort=False))
+            if len(words) > len(known):
+                self._arrays[name] = self._arrays[name].set_categories(words)
+            values = values.set_categories(words)
+        return values
 
-    def _write(self, part: dict[str, Any]) -> None:
-        start = self._written
-        stop = start + len(part[self.columns.names[0]])
+    def _move(self, capacity: int) -> None:
+        """Put everything into new arrays; column by column, to need less room."""
         for column in self.columns:
-            array, values = self._arrays[column.name], part[column.name]
-            if column.open:
-                values = values.set_categories(array.categories)
-            array[start:stop] = values
-        self._written = stop
-
-    def _move(self) -> None:
-        """Put everything into new arrays, which are longer; column by column, to need less room."""
-        spare = self._length // _SPARE
-        for column in self.columns:
-            name = column.name
-            old = self._arrays.pop(name)
-            pieces = [old[: self._written]]
-            pieces += [part.pop(name) for part in self._parts]
+            old = self._arrays.pop(column.name)
             missing = array_of(column, [None])
-            pieces.append(missing.repeat(spare))
-            del old
             if column.open:
-                words = list(dict.fromkeys(w for piece in pieces for w in piece.categories))
-                pieces = [piece.set_categories(words) for piece in pieces]
-            self._arrays[name] = _joined(pieces)
-        self._capacity = self._length + spare
+                missing = missing.set_categories(old.categories)
+            self._arrays[column.name] = new = missing.repeat(capacity)
+            new[: self._length] = old[: self._length]
+        self._capacity = capacity
         self._made = []
-
-
-def _joined(pieces: list[Any]) -> Any:
-    if len(pieces) == 1:
-        return pieces[0]
-    if isinstance(pieces[0], np.ndarray):
-        return np.concatenate(pieces)
-    return pd.concat([pd.Series(piece, copy=False) for piece in pieces], ignore_index=True).array

@@ -38,11 +38,12 @@ TABLES = ("events", "responses", "items", "tool_calls", "steers", "lanes", "usag
 
 
 def steer_nb_frame(path: str) -> Any:
-    import steer_nb
+    import steer_nb.frames
+    import steer_nb.trace.readers.loading
 
     def run() -> Any:
         trace = steer_nb.load(path, progress=False)
-        return trace, trace.frames.events  # the frame, and all that stays in memory for the others
+        return trace, trace.frames.events
 
     return run
 
