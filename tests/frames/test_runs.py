@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -42,7 +43,7 @@ def bursts(draw: Any) -> list[dict[str, Any]]:
     same |= {} if lane is None else {"stream_id": lane}
     number = draw(st.none() | st.integers(0, 9))
     found = []
-    for odd in draw(st.lists(st.sampled_from([_SAME] * 40 + _ODD), max_size=12)):
+    for odd in draw(st.lists(st.sampled_from([_SAME] * 16 + _ODD), max_size=12)):
         message = {**same, "delta": draw(TEXT), **odd}
         if number is not None:
             message["sequence_number"] = number
@@ -107,19 +108,33 @@ def test_the_ledger_is_the_same(trace):
     assert picture(folded(trace), {}) == picture(Ledger(trace), {})
 
 
-@often
-@given(traces())
-def test_every_table_is_the_same(trace):
+def assert_same_tables(trace: Trace) -> None:
+    """Compare every table in full, folded in runs and singly."""
     in_runs = Trace(Header(SCHEMA, "t"), trace).frames
     found = {name: in_runs.table(name, columns=TABLES[name].all) for name in TABLES}
-    whole, frames_fold.run_at = frames_fold.run_at, lambda *_: None
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frames_fold, "run_at", lambda *_: None)
         singly = Trace(Header(SCHEMA, "t"), trace).frames
         for name, frame in found.items():
             expected = singly.table(name, columns=TABLES[name].all)
             pd.testing.assert_frame_equal(frame, expected)
-    finally:
-        frames_fold.run_at = whole
+
+
+@often
+@given(traces())
+def test_every_table_is_the_same(trace):
+    assert_same_tables(trace)
+
+
+@pytest.mark.parametrize("kind", sorted(_DELTAS))
+def test_one_that_differs_ends_a_run(kind):
+    same = {"type": kind, "item_id": "msg_0", "output_index": 0, "content_index": 0}
+    builder = TraceBuilder().connect().created("r").created("s", lane="b")
+    for number, odd in enumerate([{}, *_ODD]):
+        for more in ({}, {}, odd, odd, {}):
+            builder.in_({**same, "delta": f"{number}.", **more})
+    assert_same_tables(builder.trace)
+    assert picture(folded(builder.trace), {}) == picture(Ledger(builder.trace), {})
 
 
 def test_runs_are_found():
