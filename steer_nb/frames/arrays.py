@@ -112,7 +112,7 @@ def array_of(column: Column, values: Sequence[Any]) -> Any:
     if dtype is TEXT:
         return pd.array(np.array(_cleaned(values), dtype=object), dtype=TEXT)
     if dtype is FLOAT:
-        return np.array(values, dtype=FLOAT)  # None becomes NaN
+        return _floats(values)
     if dtype is TIME:
         return _times(values)
     if isinstance(dtype, pd.CategoricalDtype):
@@ -141,8 +141,14 @@ def _missing(values: Sequence[Any]) -> Any:
     return np.array([value is None for value in values], dtype=bool)
 
 
+def _floats(values: Sequence[float | None]) -> Any:
+    if values.count(None) == len(values):  # a recording without times, say
+        return np.full(len(values), math.nan)
+    return np.array(values, dtype=FLOAT)  # None becomes NaN
+
+
 def _times(values: Sequence[float | None]) -> Any:
-    seconds = np.array(values, dtype=FLOAT)  # None becomes NaN
+    seconds = _floats(values)
     with np.errstate(invalid="ignore"):
         valid = (seconds >= _SECONDS[0]) & (seconds <= _SECONDS[1])
     micros = np.full(len(seconds), np.iinfo(np.int64).min, dtype=np.int64)  # NaT

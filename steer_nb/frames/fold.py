@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +17,7 @@ from steer_nb.wire import SERVER_EVENT_TYPES, decode
 from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from steer_nb.frames.keeping import Made, Row
     from steer_nb.ledger import ResponseState, Run
@@ -53,6 +55,19 @@ class LaneUse:
     last: Entry
     asked: bool = False
     echoed: bool = False
+
+
+@contextmanager
+def without_collector(much: bool) -> Iterator[None]:
+    """Let the garbage collector rest where much is made that stays: it would find nothing."""
+    if not (much and gc.isenabled()):
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class Fold:
@@ -94,8 +109,9 @@ class Fold:
         entries = self.trace.entries
         end = len(entries)
         self.events.reserve(end - self.position)
-        while self.position < end:
-            self._take(entries[self.position : min(end, self.position + BATCH)])
+        with without_collector(end - self.position > BATCH):
+            while self.position < end:
+                self._take(entries[self.position : min(end, self.position + BATCH)])
         return self.position
 
     def group(self, name: str) -> GroupRows:
@@ -173,12 +189,15 @@ class Fold:
         self._add(rows, (entry,), (event,), owner, lane, [utf8_length(entry.raw or "")])
 
     def _row_of_run(self, rows: Rows, run: Run, owner: ResponseState | None) -> None:
-        # For its lane only the first and the last entry of a run count: all name the same one.
-        first, last = run.entries[0], run.entries[-1]
+        first = run.entries[0]
         lane = self._lane_of(first, run.events[0], owner)
-        if last is not first:
-            self._lane_of(last, run.events[-1], owner)
-        sizes: list[int | None] = [utf8_length(event.raw) for event in run.events]
+        if lane is not None:  # all of them name the same one
+            stream_id = run.fact.lane if owner is None else owner.lane.stream_id
+            self.lane_uses[first.connection, stream_id].last = run.entries[-1]
+        sizes: list[int | None] = [
+            len(event.raw) if event.raw.isascii() else utf8_length(event.raw)
+            for event in run.events
+        ]
         self._add(rows, run.entries, run.events, owner, lane, sizes)
 
     def _add(

@@ -53,7 +53,8 @@ class Ledger:
     entries : iterable of Entry, optional
         Folded at once.
     dialect : callable, optional
-        Turns an entry, and its event if that is known, into facts; OpenAI's Responses API by default.
+        Turns an entry, and its event where that is known, into facts; OpenAI's Responses API by
+        default.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class Ledger:
         sequence_number: int | None = None
         for fact in self._read(entry, event):
             if type(fact) is _Delta:  # nine of ten events: kept short
-                found = _deltas(self, fact, (fact.text,), (entry,))
+                found = _delta(self, fact, fact.text, 1, entry)
             else:
                 self.version += 1
                 found = HANDLERS[type(fact)](self, fact, entry)
@@ -133,7 +134,18 @@ class Ledger:
             number = fact.sequence_number
             if number is not None:
                 sequence_number = number
-        self._count(owner, (entry,), (sequence_number,))
+        if owner is not None:
+            owner.n_events += 1
+            owner.last = owner.lane.last = entry
+            if sequence_number is not None:
+                self._numbered(owner, sequence_number, entry)
+        connection = self.connections.get(entry.connection)
+        if connection is not None:
+            kind = entry.kind
+            if kind == "in":
+                connection.n_in += 1
+            elif kind == "out":
+                connection.n_out += 1
         return owner
 
     def apply_run(self, run: Run) -> ResponseState | None:
@@ -144,38 +156,30 @@ class Ledger:
         ResponseState or None
             The response that all of them belong to, if they belong to one.
         """
-        owner = _deltas(self, run.fact, run.texts, run.entries)
-        self._count(owner, run.entries, run.numbers)
+        entries, numbers, count = run.entries, run.numbers, len(run.entries)
+        owner = _delta(self, run.fact, "".join(run.texts), count, entries[0])
+        if owner is not None:
+            owner.n_events += count
+            owner.last = owner.lane.last = entries[-1]
+            expected = (owner.last_sequence_number or 0) + 1
+            if numbers == list(range(expected, expected + count)):
+                owner.last_sequence_number = numbers[-1]  # each follows the one before
+            else:
+                for entry, number in zip(entries, numbers, strict=True):
+                    if number is not None:
+                        self._numbered(owner, number, entry)
+        connection = self.connections.get(entries[0].connection)
+        if connection is not None:
+            connection.n_in += count
         return owner
 
-    def _count(
-        self,
-        owner: ResponseState | None,
-        entries: Sequence[Entry],
-        numbers: Sequence[int | None],
-    ) -> None:
-        """Count entries of one kind and connection where they belong."""
-        first = entries[0]
-        if owner is not None:
-            owner.n_events += len(entries)
-            owner.last = owner.lane.last = entries[-1]
-            last = owner.last_sequence_number
-            for place, number in enumerate(numbers):
-                if number is None:
-                    continue
-                if last is not None and number != last + 1 and not owner.sequence_gap:
-                    owner.sequence_gap = True
-                    detail = f"{owner.id}: {last}, {number}"
-                    self.problem("sequence_gap", detail, entries[place])
-                last = number
-            owner.last_sequence_number = last
-        connection = self.connections.get(first.connection)
-        if connection is not None:
-            kind = first.kind
-            if kind == "in":
-                connection.n_in += len(entries)
-            elif kind == "out":
-                connection.n_out += len(entries)
+    def _numbered(self, owner: ResponseState, number: int, entry: Entry) -> None:
+        """Take an event's sequence number. Only the first gap of a response is told."""
+        last = owner.last_sequence_number
+        if last is not None and number != last + 1 and not owner.sequence_gap:
+            owner.sequence_gap = True
+            self.problem("sequence_gap", f"{owner.id}: {last}, {number}", entry)
+        owner.last_sequence_number = number
 
     def problem(self, kind: str, detail: str, entry: Entry) -> None:
         """Keep a note of something odd."""
@@ -202,7 +206,7 @@ def _steer_pending(ledger: Ledger, fact: f.SteerPending, entry: Entry) -> Respon
 
 # Bound once: looking them up in their modules costs as much as a tenth of what they do.
 _Delta: Final = f.Delta
-_deltas: Final = items.deltas
+_delta: Final = items.delta
 
 # One row for each thing that can happen.
 HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState | None]]] = {

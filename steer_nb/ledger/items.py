@@ -8,13 +8,11 @@ from steer_nb.ledger import required
 from steer_nb.ledger.state import ItemState, ResponseState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from steer_nb.ledger import facts as f
     from steer_nb.ledger.fold import Ledger
     from steer_nb.trace.entries import Entry
 
-__all__ = ["deltas", "finish", "item_added", "item_finished", "other", "part_finished"]
+__all__ = ["delta", "finish", "item_added", "item_finished", "other", "part_finished"]
 
 
 def _owner(ledger: Ledger, stream_id: str | None) -> ResponseState | None:
@@ -83,12 +81,12 @@ def finish(
         required.asked(response, fact, entry, item.agent_name)
 
 
-def deltas(
-    ledger: Ledger, fact: f.Delta, texts: Sequence[str], entries: Sequence[Entry]
+def delta(
+    ledger: Ledger, fact: f.Delta, text: str, count: int, entry: Entry
 ) -> ResponseState | None:
-    """Take pieces of one text, one an entry. Nine of ten events come here, so it does little.
+    """Take a piece of text, or several in a row. Nine of ten events come here, so it does little.
 
-    `fact` says where they belong: it is that of the first, and the others differ in their text.
+    `fact` and `entry` are those of the first; `text` is what all `count` of them add.
     """
     lane = ledger.lanes.get(fact.lane)
     response = None if lane is None else lane.current or lane.tip
@@ -96,24 +94,24 @@ def deltas(
         return None
     item = response.items.get(fact.output_index) if fact.output_index is not None else None
     if item is None:
-        item = _item(ledger, response, fact.output_index, entries[0])
+        item = _item(ledger, response, fact.output_index, entry)
         if fact.output_index is not None:
             where = f"{response.id}: a delta for item {fact.output_index} before it was added"
-            ledger.problem("missing_index", where, entries[0])
+            ledger.problem("missing_index", where, entry)
     part = (fact.channel, fact.index)
     pieces = item.parts.get(part)
     if pieces is None:
-        item.parts[part] = list(texts)
+        item.parts[part] = [text]
     else:
-        pieces.extend(texts)
-    item.n_deltas += len(texts)
-    response.n_deltas += len(texts)
+        pieces.append(text)
+    item.n_deltas += count
+    response.n_deltas += count
     if response.first_chunk is None:
-        response.first_chunk = entries[0]
+        response.first_chunk = entry
     if fact.channel == "text":
-        response.n_characters += sum(map(len, texts))
+        response.n_characters += len(text)
         if response.first_text is None:
-            response.first_text = entries[0]
+            response.first_text = entry
     return response
 
 

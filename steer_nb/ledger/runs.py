@@ -1,7 +1,7 @@
 """Runs: messages in a row that add to one text, which are folded at once.
 
 Nine of ten events are such messages. Folding one is little work, but doing it a million times one
-by one costs more than all else; a run is one step for `steer_nb.ledger.items.deltas`, the same that
+by one costs more than all else; a run is one step for `steer_nb.ledger.items.delta`, the same that
 takes a single piece.
 """
 
@@ -65,7 +65,12 @@ def run_at(entries: Sequence[Entry], events: Sequence[Event], start: int) -> Run
     fact = delta_of(first)
     if fact is None:
         return None
-    connection, kind, stream_id, item_id = entry.connection, first.type, first.stream_id, first.item_id
+    connection, kind, stream_id, item_id = (
+        entry.connection,
+        first.type,
+        first.stream_id,
+        first.item_id,
+    )
     output, content, summary = first.output_index, first.content_index, first.summary_index
     command, agent = first.command_index, first.agent
     stop, end = start + 1, len(entries)

@@ -11,18 +11,35 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LANES = ("research", "draft", "review", None)
-WORDS = [" the", " a", " of", " stream", " table", ",", ".", " café", " 東京", " lane", " event", "s"]
+WORDS = [
+    " the",
+    " a",
+    " of",
+    " stream",
+    " table",
+    ",",
+    ".",
+    " café",
+    " 東京",
+    " lane",
+    " event",
+    "s",
+]
 WORDS += [f" word{number}" for number in range(300)]
+
+INSTRUCTIONS = " ".join(["Answer briefly, name your sources, and ask before you act."] * 14)
 
 
 def _body(response_id: str, status: str, **more: Any) -> dict[str, Any]:
     body = {"id": response_id, "object": "response", "created_at": 1795996800, "status": status}
-    body |= {"error": None, "incomplete_details": None, "instructions": "Be brief and exact."}
+    body |= {"error": None, "incomplete_details": None, "instructions": INSTRUCTIONS}
     body |= {"max_output_tokens": None, "model": "gpt-6-astra", "output": [], "metadata": {}}
     body |= {"parallel_tool_calls": True, "previous_response_id": None, "temperature": 1.0}
     body |= {"reasoning": {"effort": "medium", "summary": "auto"}, "service_tier": "default"}
@@ -49,7 +66,9 @@ class _Lane:
             fields["stream_id"] = self.name
         return json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
 
-    def deltas(self, kind: str, pieces: list[str], index: int, item: str, place: str) -> Iterator[str]:
+    def deltas(
+        self, kind: str, pieces: list[str], index: int, item: str, place: str
+    ) -> Iterator[str]:
         """Much the most events: put together without a dict each."""
         tail = "" if self.name is None else f',"stream_id":"{self.name}"'
         extra = '"logprobs":[],' if "output_text" in kind else ""

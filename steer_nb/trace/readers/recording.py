@@ -101,7 +101,7 @@ class Recording:
         self._add(kind, place, at, t, raw=raw, data=data)
 
     def events(self, raws: list[str], first: int) -> None:
-        """Take events as they travelled, of consecutive places, without times: as `message` does."""
+        """Take events without times from places in a row, as `message` takes one."""
         if self._connected != self.connection:
             self.connected()
         seq = len(self.entries)

@@ -216,9 +216,9 @@ class Source:
             yield chunk
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Give whole lines, many at once: the number of the first, and all, joined by LF. Only once.
+        """Give whole lines, many at once: the number of the first, and all, with LF between them.
 
-        A last line without an end is a block of its own, for which `torn` is set.
+        Only once. A last line without an end is a block of its own, for which `torn` is set.
         """
         number = 1
         pieces: list[bytes] = []
