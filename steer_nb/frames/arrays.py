@@ -112,30 +112,43 @@ def array_of(column: Column, values: Sequence[Any]) -> Any:
     if dtype is TEXT:
         return pd.array(np.array(_cleaned(values), dtype=object), dtype=TEXT)
     if dtype is FLOAT:
-        return np.array([math.nan if value is None else value for value in values], dtype=FLOAT)
+        return _floats(values)
     if dtype is TIME:
         return _times(values)
     if isinstance(dtype, pd.CategoricalDtype):
         return _words(column, values)
     if dtype is BOOL:
-        missing = np.array([value is None for value in values], dtype=bool)
-        return pd.arrays.BooleanArray(np.array([bool(v) for v in values], dtype=bool), missing)
+        flags = np.array([bool(value) for value in values], dtype=bool)
+        return pd.arrays.BooleanArray(flags, _missing(values))
     assert dtype is INT
     return _numbers(values)
 
 
 def _numbers(values: Sequence[int | None]) -> Any:
+    missing = _missing(values)
+    found = [0 if value is None else value for value in values] if missing.any() else values
     try:
-        numbers = np.array([0 if value is None else value for value in values], dtype=np.int64)
+        numbers = np.array(found, dtype=np.int64)
     except OverflowError:  # a service may count beyond 64 bits; a column cannot
         return _numbers([whole(value) for value in values])
-    return pd.arrays.IntegerArray(
-        numbers, np.array([value is None for value in values], dtype=bool)
-    )
+    return pd.arrays.IntegerArray(numbers, missing)
+
+
+def _missing(values: Sequence[Any]) -> Any:
+    count = values.count(None)  # mostly all or none, which is quick to say
+    if count in (0, len(values)):
+        return np.full(len(values), count > 0)
+    return np.array([value is None for value in values], dtype=bool)
+
+
+def _floats(values: Sequence[float | None]) -> Any:
+    if values.count(None) == len(values):  # a recording without times, say
+        return np.full(len(values), math.nan)
+    return np.array(values, dtype=FLOAT)  # None becomes NaN
 
 
 def _times(values: Sequence[float | None]) -> Any:
-    seconds = np.array([math.nan if value is None else value for value in values], dtype=FLOAT)
+    seconds = _floats(values)
     with np.errstate(invalid="ignore"):
         valid = (seconds >= _SECONDS[0]) & (seconds <= _SECONDS[1])
     micros = np.full(len(seconds), np.iinfo(np.int64).min, dtype=np.int64)  # NaT

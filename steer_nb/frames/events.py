@@ -8,54 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.frames.arrays import frame_of, json_text
-from steer_nb.frames.keeping import join
-from steer_nb.frames.schema_stream import EventDelta, EventError, EventRaw
+import numpy as np
+
+from steer_nb.frames.arrays import array_of, json_text
+from steer_nb.frames.growing import Growing
+from steer_nb.frames.schema_stream import EventCore, EventDelta, EventError, EventRaw
 from steer_nb.ledger import event_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import pandas as pd
+    from collections.abc import Callable, Sequence
 
     from steer_nb.frames.columns import Columns
     from steer_nb.trace.entries import Entry
+    from steer_nb.wire import Event
 
-__all__ = ["BATCH", "GROUP_ROWS", "GroupRows", "Growing", "core_rows", "is_row"]
+__all__ = ["BATCH", "GROUP_ROWS", "GroupRows", "Rows", "is_row"]
 
-BATCH: Final = 1 << 16
+BATCH: Final = 1 << 13
 """Rows that are turned into arrays at once: bounds what lives as Python objects meanwhile."""
 
 
 def is_row(entry: Entry) -> bool:
     """Whether an entry has a row in the events table."""
     return entry.kind != "note" or entry.note == "closed"
-
-
-class Growing:
-    """A frame that grows at its end: new rows are built alone, then put behind the old ones."""
-
-    def __init__(self, columns: Columns) -> None:
-        self.columns = columns
-        self._parts: list[pd.DataFrame] = []
-        self._length = 0
-
-    def __len__(self) -> int:
-        return self._length
-
-    def extend(self, values: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows, given as one list a column."""
-        part = frame_of(self.columns, values)
-        self._length += len(part)
-        self._parts.append(part)
-
-    def frame(self) -> pd.DataFrame:
-        """Everything so far. The frame is shared: hand out copies."""
-        if not self._parts:
-            self._parts.append(frame_of(self.columns, {}))
-        elif len(self._parts) > 1:
-            self._parts = [join(self.columns.columns, self._parts)]
-        return self._parts[0]
 
 
 class GroupRows(Growing):
@@ -68,25 +43,78 @@ class GroupRows(Growing):
 
     def catch_up(self, entries: Sequence[Entry], end: int) -> None:
         """Add the rows of the entries before `end` that are not here yet."""
+        self.reserve(end - self._position)
         while self._position < end:
             stop = min(end, self._position + BATCH)
             rows = [self._read(entry) for entry in entries[self._position : stop] if is_row(entry)]
             if rows:
-                self.extend(dict(zip(self.columns.names, zip(*rows, strict=True), strict=True)))
+                values = zip(*rows, strict=True)
+                self.extend(
+                    {
+                        column.name: array_of(column, cells)
+                        for column, cells in zip(self.columns, values, strict=True)
+                    }
+                )
             self._position = stop
 
 
-def core_rows(trace_id: str, entries: Sequence[Entry], **known: Sequence[Any]) -> dict[str, Any]:
-    """Give the core columns of a batch, from its entries and what the fold knows of each."""
-    return {
-        "event_id": [f"{trace_id}/{entry.seq}" for entry in entries],
-        "trace_id": [trace_id] * len(entries),
-        "seq": [entry.seq for entry in entries],
-        "recv_at": [entry.at for entry in entries],
-        "t_s": [entry.t for entry in entries],
-        "direction": ["close" if entry.kind == "note" else entry.kind for entry in entries],
-        **known,
-    }
+_SHARED: Final = (
+    "connection_id",
+    "lane_id",
+    "direction",
+    "type",
+    "family",
+    "known",
+    "response_id",
+    "item_id",
+    "output_index",
+    "content_index",
+    "agent_name",
+)
+
+
+class Rows:
+    """New rows of the core columns: of a run, what all its entries share is kept once."""
+
+    def __init__(self, trace_id: str) -> None:
+        self.trace_id = trace_id
+        self.lengths: list[int] = []
+        self.entries: list[Entry] = []
+        self.numbers: list[int | None] = []
+        self.sizes: list[int | None] = []
+        self.shared: list[tuple[Any, ...]] = []
+
+    def add(
+        self,
+        entries: Sequence[Entry],
+        events: Sequence[Event],
+        sizes: Sequence[int | None],
+        shared: tuple[Any, ...],
+    ) -> None:
+        """Add the rows of some entries in a row, which share the columns of `_SHARED`."""
+        self.lengths.append(len(entries))
+        self.entries += entries
+        self.numbers += [event.sequence_number for event in events]
+        self.sizes += sizes
+        self.shared.append(shared)
+
+    def columns(self) -> dict[str, Any]:
+        """Give the arrays of the core columns."""
+        entries, trace_id = self.entries, self.trace_id
+        each: dict[str, Sequence[Any]] = {
+            "event_id": [f"{trace_id}/{entry.seq}" for entry in entries],
+            "seq": [entry.seq for entry in entries],
+            "recv_at": [entry.at for entry in entries],
+            "t_s": [entry.t for entry in entries],
+            "sequence_number": self.numbers,
+            "bytes": self.sizes,
+        }
+        found = {name: array_of(EventCore[name], values) for name, values in each.items()}
+        found["trace_id"] = array_of(EventCore["trace_id"], [trace_id]).repeat(len(entries))
+        lengths = np.array(self.lengths)
+        for name, values in zip(_SHARED, zip(*self.shared, strict=True), strict=True):
+            found[name] = array_of(EventCore[name], values).repeat(lengths)
+        return found
 
 
 def _delta(entry: Entry) -> tuple[Any, ...]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.frames.arrays import utf8_length
-from steer_nb.frames.events import BATCH, GROUP_ROWS, GroupRows, Growing, core_rows
+from steer_nb.frames.events import BATCH, GROUP_ROWS, GroupRows, Rows
+from steer_nb.frames.growing import Growing
 from steer_nb.frames.schema_stream import EventCore
-from steer_nb.ledger import DEFAULT_LANE, Ledger, event_of, foreign_type
+from steer_nb.ledger import DEFAULT_LANE, Ledger, event_of, foreign_type, run_at
 from steer_nb.wire import SERVER_EVENT_TYPES, decode
 from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from steer_nb.frames.keeping import Made, Row
-    from steer_nb.ledger import ResponseState
+    from steer_nb.ledger import ResponseState, Run
     from steer_nb.trace import Trace
     from steer_nb.trace.entries import Entry
     from steer_nb.wire import Event
@@ -52,6 +55,19 @@ class LaneUse:
     last: Entry
     asked: bool = False
     echoed: bool = False
+
+
+@contextmanager
+def without_collector(much: bool) -> Iterator[None]:
+    """Let the garbage collector rest where much is made that stays: it would find nothing."""
+    if not (much and gc.isenabled()):
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class Fold:
@@ -92,8 +108,10 @@ class Fold:
         """Fold what is new, and return how many entries were folded in all."""
         entries = self.trace.entries
         end = len(entries)
-        while self.position < end:
-            self._take(entries[self.position : min(end, self.position + BATCH)])
+        self.events.reserve(end - self.position)
+        with without_collector(end - self.position > BATCH):
+            while self.position < end:
+                self._take(entries[self.position : min(end, self.position + BATCH)])
         return self.position
 
     def group(self, name: str) -> GroupRows:
@@ -126,75 +144,104 @@ class Fold:
     # -- one batch -----------------------------------------------------------------------------
 
     def _take(self, batch: list[Entry]) -> None:
-        rows: list[Entry] = []
-        events: list[Event] = []
-        owners: list[str | None] = []
-        items: list[str | None] = []
-        lanes: list[str | None] = []
-        sizes: list[int | None] = []
-        apply, memo, n_events = self.ledger.apply, self.memo, self.n_events
+        events = [
+            _NO_EVENT
+            if entry.kind == "note"
+            else decode(entry.raw or "")
+            if entry.data is None
+            else event_of(entry)
+            for entry in batch
+        ]
+        rows = Rows(self.trace_id)
+        start, end = 0, len(batch)
         try:
-            for entry in batch:
-                owner = apply(entry)
-                self.position += 1
-                self.last = entry
-                if owner is not None:
-                    memo.pop(owner.id, None)
-                if entry.kind == "note":
-                    if entry.note == "lane":
-                        self._lane_note(entry)
-                    if entry.note != "closed":
-                        continue
-                    event, lane, size = _NO_EVENT, None, None
-                    owner = None
+            while start < end:
+                run = run_at(batch, events, start)
+                if run is None:
+                    entry, event = batch[start], events[start]
+                    owner = self.ledger.apply(entry, event)
+                    start += 1
+                    self._folded(entry, owner, 1)
+                    self._row(rows, entry, event, owner)
                 else:
-                    raw = entry.raw or ""
-                    event = decode(raw) if entry.data is None else event_of(entry)
-                    size = len(raw) if raw.isascii() else utf8_length(raw)
-                    lane = self._lane_of(entry, event, owner)
-                item_id = event.item_id
-                if owner is not None:
-                    n_events[owner.id] += 1
-                    index = event.output_index
-                    if index is not None and size is not None:
-                        self.item_bytes[owner.id, index] += size
-                        if item_id is None and index in owner.items:
-                            item_id = owner.items[index].id
-                rows.append(entry)
-                events.append(event)
-                owners.append(None if owner is None else owner.id)
-                items.append(
-                    None if item_id is None else self._item_ids.setdefault(item_id, item_id)
-                )
-                lanes.append(lane)
-                sizes.append(size)
+                    owner = self.ledger.apply_run(run)
+                    start += len(run.entries)
+                    self._folded(run.entries[-1], owner, len(run.entries))
+                    self._row_of_run(rows, run, owner)
         finally:
-            if rows:
-                self._extend(
-                    rows, events, response_id=owners, item_id=items, lane_id=lanes, bytes=sizes
-                )
+            if rows.lengths:
+                self.events.extend(rows.columns())
 
-    def _extend(self, rows: list[Entry], events: list[Event], **known: list[Any]) -> None:
-        kinds = [_kind(entry, event) for entry, event in zip(rows, events, strict=True)]
-        self.events.extend(
-            core_rows(
-                self.trace_id,
-                rows,
-                connection_id=[self.connection_id(entry.connection) for entry in rows],
-                type=[kind[0] for kind in kinds],
-                family=[kind[1] for kind in kinds],
-                known=[kind[2] for kind in kinds],
-                sequence_number=[event.sequence_number for event in events],
-                output_index=[event.output_index for event in events],
-                content_index=[event.content_index for event in events],
-                agent_name=[event.agent_name for event in events],
-                **known,
-            )
+    def _folded(self, last: Entry, owner: ResponseState | None, count: int) -> None:
+        self.position += count
+        self.last = last
+        if owner is not None:
+            self.memo.pop(owner.id, None)
+
+    def _row(self, rows: Rows, entry: Entry, event: Event, owner: ResponseState | None) -> None:
+        if entry.kind == "note":
+            if entry.note == "lane":
+                self._lane_note(entry)
+            if entry.note == "closed":
+                self._add(rows, (entry,), (event,), None, None, [None])
+            return
+        lane = self._lane_of(entry, event, owner)
+        self._add(rows, (entry,), (event,), owner, lane, [utf8_length(entry.raw or "")])
+
+    def _row_of_run(self, rows: Rows, run: Run, owner: ResponseState | None) -> None:
+        first = run.entries[0]
+        lane = self._lane_of(first, run.events[0], owner)
+        if lane is not None:  # all of them name the same one
+            stream_id = run.fact.lane if owner is None else owner.lane.stream_id
+            self.lane_uses[first.connection, stream_id].last = run.entries[-1]
+        sizes: list[int | None] = [
+            len(event.raw) if event.raw.isascii() else utf8_length(event.raw)
+            for event in run.events
+        ]
+        self._add(rows, run.entries, run.events, owner, lane, sizes)
+
+    def _add(
+        self,
+        rows: Rows,
+        entries: Sequence[Entry],
+        events: Sequence[Event],
+        owner: ResponseState | None,
+        lane: str | None,
+        sizes: list[int | None],
+    ) -> None:
+        """Add the rows of a run, or of one entry: they differ in what `Rows` has for each."""
+        entry, event = entries[0], events[0]
+        item_id, index = event.item_id, event.output_index
+        size = sum(filter(None, sizes))
+        if owner is not None:
+            self.n_events[owner.id] += len(entries)
+            if index is not None:
+                self.item_bytes[owner.id, index] += size
+                if item_id is None and index in owner.items:
+                    item_id = owner.items[index].id
+        kind, family, known = _kind(entry, event)
+        if entry.kind == "in":
+            self.bytes_in[entry.connection] += size
+            self.n_unknown += 0 if known else len(entries)
+        rows.add(
+            entries,
+            events,
+            sizes,
+            (
+                self.connection_id(entry.connection),
+                lane,
+                "close" if entry.kind == "note" else entry.kind,
+                kind,
+                family,
+                known,
+                None if owner is None else owner.id,
+                # One object for all events of an item, instead of one each.
+                None if item_id is None else self._item_ids.setdefault(item_id, item_id),
+                index,
+                event.content_index,
+                event.agent_name,
+            ),
         )
-        for entry, kind, size in zip(rows, kinds, known["bytes"], strict=True):
-            if entry.kind == "in":
-                self.bytes_in[entry.connection] += size
-                self.n_unknown += not kind[2]
 
     def _lane_note(self, entry: Entry) -> None:
         stream_id = (entry.data or {}).get("lane")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from steer_nb.ledger import recovery, rules
 from steer_nb.ledger.fold import Ledger
 from steer_nb.ledger.messages import event_of, foreign_type
+from steer_nb.ledger.runs import Run, run_at
 from steer_nb.ledger.state import (
     DEFAULT_LANE,
     ConnectionState,
@@ -29,6 +30,7 @@ __all__ = [
     "RequestState",
     "RequiredInputState",
     "ResponseState",
+    "Run",
     "ServerErrorState",
     "SteerState",
     "ToolRun",
@@ -36,4 +38,5 @@ __all__ = [
     "foreign_type",
     "recovery",
     "rules",
+    "run_at",
 ]

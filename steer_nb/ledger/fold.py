@@ -30,6 +30,7 @@ from steer_nb.trace.entries import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from steer_nb.ledger.runs import Run
     from steer_nb.ledger.state import (
         ConnectionState,
         InjectState,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         SteerState,
     )
     from steer_nb.trace.entries import Entry
+    from steer_nb.wire import Event
 
 __all__ = ["Ledger"]
 
@@ -51,7 +53,8 @@ class Ledger:
     entries : iterable of Entry, optional
         Folded at once.
     dialect : callable, optional
-        Turns an entry into facts; OpenAI's Responses API by default.
+        Turns an entry, and its event where that is known, into facts; OpenAI's Responses API by
+        default.
 
     Attributes
     ----------
@@ -85,7 +88,7 @@ class Ledger:
         self,
         entries: Iterable[Entry] = (),
         *,
-        dialect: Callable[[Entry], Sequence[f.Fact]] = read,
+        dialect: Callable[[Entry, Event | None], Sequence[f.Fact]] = read,
     ) -> None:
         self.lanes: dict[str | None, LaneState] = {}
         self.responses: dict[str, ResponseState] = {}
@@ -103,8 +106,15 @@ class Ledger:
         for entry in entries:
             self.apply(entry)
 
-    def apply(self, entry: Entry) -> ResponseState | None:
+    def apply(self, entry: Entry, event: Event | None = None) -> ResponseState | None:
         """Fold the next entry.
+
+        Parameters
+        ----------
+        entry : Entry
+            A message or a note.
+        event : Event, optional
+            Its message as `event_of` gives it, where that was decoded already.
 
         Returns
         -------
@@ -113,9 +123,9 @@ class Ledger:
         """
         owner: ResponseState | None = None
         sequence_number: int | None = None
-        for fact in self._read(entry):
+        for fact in self._read(entry, event):
             if type(fact) is _Delta:  # nine of ten events: kept short
-                found = _delta(self, fact, entry)
+                found = _delta(self, fact, fact.text, 1, entry)
             else:
                 self.version += 1
                 found = HANDLERS[type(fact)](self, fact, entry)
@@ -128,11 +138,7 @@ class Ledger:
             owner.n_events += 1
             owner.last = owner.lane.last = entry
             if sequence_number is not None:
-                last = owner.last_sequence_number
-                if last is not None and sequence_number != last + 1 and not owner.sequence_gap:
-                    owner.sequence_gap = True
-                    self.problem("sequence_gap", f"{owner.id}: {last}, {sequence_number}", entry)
-                owner.last_sequence_number = sequence_number
+                self._numbered(owner, sequence_number, entry)
         connection = self.connections.get(entry.connection)
         if connection is not None:
             kind = entry.kind
@@ -141,6 +147,39 @@ class Ledger:
             elif kind == "out":
                 connection.n_out += 1
         return owner
+
+    def apply_run(self, run: Run) -> ResponseState | None:
+        """Fold entries that add to one text, with nothing between them: as `apply` folds each.
+
+        Returns
+        -------
+        ResponseState or None
+            The response that all of them belong to, if they belong to one.
+        """
+        entries, numbers, count = run.entries, run.numbers, len(run.entries)
+        owner = _delta(self, run.fact, "".join(run.texts), count, entries[0])
+        if owner is not None:
+            owner.n_events += count
+            owner.last = owner.lane.last = entries[-1]
+            expected = (owner.last_sequence_number or 0) + 1
+            if numbers == list(range(expected, expected + count)):
+                owner.last_sequence_number = numbers[-1]  # each follows the one before
+            else:
+                for entry, number in zip(entries, numbers, strict=True):
+                    if number is not None:
+                        self._numbered(owner, number, entry)
+        connection = self.connections.get(entries[0].connection)
+        if connection is not None:
+            connection.n_in += count
+        return owner
+
+    def _numbered(self, owner: ResponseState, number: int, entry: Entry) -> None:
+        """Take an event's sequence number. Only the first gap of a response is told."""
+        last = owner.last_sequence_number
+        if last is not None and number != last + 1 and not owner.sequence_gap:
+            owner.sequence_gap = True
+            self.problem("sequence_gap", f"{owner.id}: {last}, {number}", entry)
+        owner.last_sequence_number = number
 
     def problem(self, kind: str, detail: str, entry: Entry) -> None:
         """Keep a note of something odd."""

@@ -81,8 +81,13 @@ def finish(
         required.asked(response, fact, entry, item.agent_name)
 
 
-def delta(ledger: Ledger, fact: f.Delta, entry: Entry) -> ResponseState | None:
-    """A piece of text. Nine of ten events come here, so it does little."""
+def delta(
+    ledger: Ledger, fact: f.Delta, text: str, count: int, entry: Entry
+) -> ResponseState | None:
+    """Take a piece of text, or several in a row. Nine of ten events come here, so it does little.
+
+    `fact` and `entry` are those of the first; `text` is what all `count` of them add.
+    """
     lane = ledger.lanes.get(fact.lane)
     response = None if lane is None else lane.current or lane.tip
     if response is None:
@@ -96,15 +101,15 @@ def delta(ledger: Ledger, fact: f.Delta, entry: Entry) -> ResponseState | None:
     part = (fact.channel, fact.index)
     pieces = item.parts.get(part)
     if pieces is None:
-        item.parts[part] = [fact.text]
+        item.parts[part] = [text]
     else:
-        pieces.append(fact.text)
-    item.n_deltas += 1
-    response.n_deltas += 1
+        pieces.append(text)
+    item.n_deltas += count
+    response.n_deltas += count
     if response.first_chunk is None:
         response.first_chunk = entry
     if fact.channel == "text":
-        response.n_characters += len(fact.text)
+        response.n_characters += len(text)
         if response.first_text is None:
             response.first_text = entry
     return response

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
     from steer_nb.wire import Event
 
-__all__ = ["read"]
+__all__ = ["delta_of", "read"]
 
 
-def read(entry: Entry) -> Sequence[f.Fact]:
+def read(entry: Entry, event: Event | None = None) -> Sequence[f.Fact]:
     """Say which facts an entry states.
 
     Parameters
     ----------
     entry : Entry
         A message or a note.
+    event : Event, optional
+        Its message as `event_of` gives it, where that was decoded already.
 
     Returns
     -------
@@ -41,30 +43,36 @@ def read(entry: Entry) -> Sequence[f.Fact]:
         if said is not None:
             return [fact for event in said for fact in _stated(entry, event)]
     if entry.kind == "in":
-        event = event_of(entry)
-        kind = event.type
-        channel = _DELTAS.get(kind)
-        if channel is not None and type(event.delta) is str:
-            name, index = channel
-            return (
-                f.Delta(
-                    event.stream_id,
-                    event.output_index,
-                    name,
-                    (getattr(event, index) or 0) if index else 0,
-                    event.delta,
-                    event.item_id,
-                    sequence_number=event.sequence_number,
-                ),
-            )
-        handler = _EVENTS.get(kind)
+        if event is None:
+            event = event_of(entry)
+        delta = delta_of(event)
+        if delta is not None:
+            return (delta,)
+        handler = _EVENTS.get(event.type)
         found = handler(event) if handler is not None else _other(event)
         if event.problem is not None or not event.known:
             return (*found, *_odd(event))
         return found
     if entry.kind == "out":
-        return _request(entry, event_of(entry))
+        return _request(entry, event_of(entry) if event is None else event)
     return read_note(entry)
+
+
+def delta_of(event: Event) -> f.Delta | None:
+    """Say which text an event adds to, and what; None where it does not just add to a text."""
+    channel = _DELTAS.get(event.type)
+    if channel is None or type(event.delta) is not str:
+        return None
+    name, index = channel
+    return f.Delta(
+        event.stream_id,
+        event.output_index,
+        name,
+        (getattr(event, index) or 0) if index else 0,
+        event.delta,
+        event.item_id,
+        sequence_number=event.sequence_number,
+    )
 
 
 def _stated(entry: Entry, event: Event) -> Sequence[f.Fact]:

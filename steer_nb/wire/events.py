@@ -50,13 +50,16 @@ def decode(raw: str | bytes) -> Event:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _decode_odd(raw)
     event.raw = raw
-    if event.type in STEER_EVENTS:
-        return steer_event(event, event.payload)
-    if event.type in INJECT_EVENTS:
-        return inject_event(event, event.payload)
+    if event.type in _OWN_CLASSES:
+        return _special(event, event.payload)
     return event
 
 
+def _special(event: Event, value: dict[str, Any]) -> Event:
+    return (steer_event if event.type in STEER_EVENTS else inject_event)(event, value)
+
+
+_OWN_CLASSES: Final = frozenset(STEER_EVENTS) | frozenset(INJECT_EVENTS)
 _TEXTS: Final = ("stream_id", "item_id", "response_id")
 _NUMBERS: Final = (
     "sequence_number",
@@ -111,9 +114,7 @@ def _decode_odd(raw: str) -> Event:
     if odd and note is None:
         note = ("odd_field", f"not as documented: {', '.join(odd)}")
     event = Event(**fields, raw=raw, note=note)
-    if event.type in STEER_EVENTS:
-        return steer_event(event, value)
-    return inject_event(event, value) if event.type in INJECT_EVENTS else event
+    return _special(event, value) if event.type in _OWN_CLASSES else event
 
 
 def _kind(value: object) -> str:

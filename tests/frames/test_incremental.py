@@ -56,18 +56,28 @@ def test_old_entries_are_not_read_again(monkeypatch):
     for name in frames:
         frames.table(name, columns=TABLES[name].all)
     read: list[int] = []
-    apply = frames._fold.ledger.apply
-    monkeypatch.setattr(
-        frames._fold.ledger, "apply", lambda entry: (read.append(entry.seq), apply(entry))[1]
-    )
+    ledger = frames._fold.ledger
+    apply, apply_run = ledger.apply, ledger.apply_run
+
+    def counted(entry, event=None):
+        read.append(entry.seq)
+        return apply(entry, event)
+
+    def counted_run(run):
+        read.extend(entry.seq for entry in run.entries)
+        return apply_run(run)
+
+    monkeypatch.setattr(ledger, "apply", counted)
+    monkeypatch.setattr(ledger, "apply_run", counted_run)
     more = TraceBuilder(step=0.001)
     more.trace, more.connection = trace, 1
     before = len(trace)
     more.create(lane="a", key="create-9").created("new", lane="a")
+    more.added(message(""), lane="a").delta("h", lane="a").delta("i", lane="a")
     for name in frames:
         frames[name]
         frames[name]
-    assert read == [before, before + 1]
+    assert read == list(range(before, before + 5))
     assert frames.responses["response_id"].iloc[-1] == "new"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steer_nb.trace.entries import SCHEMA, Entry, Header
+from steer_nb.trace.readers.source import decoded_lines
 
 if TYPE_CHECKING:
     from steer_nb.trace.readers.recording import Recording
@@ -33,9 +34,10 @@ def _header_of(line: bytes) -> Header | None:
 def read(source: Source, found: Recording) -> None:
     """Read a trace file: its entries are the trace's entries, as they are."""
     # Only LF ends a line: U+2028 and its like are ordinary characters inside a message.
-    lines = source.lines()
-    _, first = next(lines)
-    header = found.header = _header_of(first)
+    blocks = source.blocks()
+    _, block = next(blocks)
+    line, _, rest = block.partition(b"\n")
+    header = found.header = _header_of(line)
     assert header is not None
     if header.steer_nb > SCHEMA:
         newer = (
@@ -43,7 +45,19 @@ def read(source: Source, found: Recording) -> None:
             f"{SCHEMA}); update with: pip install -U steer-nb"
         )
         found.odd("newer", newer, 1)
-    for number, line in lines:
+    if rest:
+        _entries(rest, 2, source, found)
+    for number, block in blocks:
+        _entries(block, number, source, found)
+
+
+def _entries(block: bytes, first: int, source: Source, found: Recording) -> None:
+    """Take lines of entries: all at once where nothing is odd, else one by one."""
+    entries = decoded_lines(_entry.decode_lines, block)
+    if entries is not None:
+        found.entries += entries
+        return
+    for number, line in enumerate(block.split(b"\n"), first):
         if not line.strip():
             continue
         try:

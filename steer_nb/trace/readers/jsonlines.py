@@ -13,7 +13,8 @@ import msgspec
 
 from steer_nb.trace.readers.recording import seconds_of
 from steer_nb.trace.readers.requests import harmless
-from steer_nb.wire import decode
+from steer_nb.trace.readers.source import decoded_lines
+from steer_nb.wire import Event, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,9 @@ _DIRECTIONS: Final = {
     "close": "close",
 }
 _SCANNED: Final = 50
+_OURS: Final = ("response.", "error")
+"""How the words of events begin that cannot be anything else."""
+_lines = msgspec.json.Decoder(Event).decode_lines
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -93,39 +97,62 @@ def _holder(value: dict[str, Any]) -> str | None:
 def read(source: Source, found: Recording) -> None:
     """Read a log of events."""
     found.connected()
-    for number, line, torn in _texts(source):
-        if not line.strip():
-            continue
-        stripped = line.strip()
-        if not stripped.startswith(b"{"):
-            start = stripped.find(b"{")
-            if start > 0 and _object(stripped[start:]) is not None:
-                stripped = stripped[start:]
-        taken = found.line(stripped, number, torn=torn)
-        if taken is None:
-            continue
-        text, event = taken
-        if event.type and not _wrapped(event.type, text):
-            _message(found, text, event.type, number)
-        else:
-            _logged(found, text, event.payload, number)
+    if source.head.split(b"\n", 1)[0].strip() == b"{":
+        for number, text, torn in _spread(source):
+            _line(text, number, found, torn=torn)
+    else:
+        for first, block in source.blocks():
+            if not _events(block, first, found):
+                for number, line in enumerate(block.split(b"\n"), first):
+                    _line(line, number, found, torn=source.torn)
     if source.broken is not None:
         found.odd("truncated", f"the file breaks off: {source.broken}", None)
 
 
+def _events(block: bytes, first: int, found: Recording) -> bool:
+    """Take lines that are one event each, at once; False where one of them is anything else."""
+    events = decoded_lines(_lines, block)
+    if events is None:
+        return False
+    kinds = {event.type for event in events}
+    if not all(kind.startswith(_OURS) and kind not in _REQUESTS for kind in kinds):
+        return False
+    try:
+        texts = block.decode().split("\n")
+    except UnicodeDecodeError:
+        return False
+    found.events(texts, first)
+    return True
+
+
+def _line(line: bytes, number: int, found: Recording, *, torn: bool) -> None:
+    """Take one object of the log."""
+    stripped = line.strip()
+    if not stripped:
+        return
+    if not stripped.startswith(b"{"):
+        start = stripped.find(b"{")
+        if start > 0 and _object(stripped[start:]) is not None:
+            stripped = stripped[start:]
+    taken = found.line(stripped, number, torn=torn)
+    if taken is None:
+        return
+    text, event = taken
+    if event.type and not _wrapped(event.type, text):
+        _message(found, text, event.type, number)
+    else:
+        _logged(found, text, event.payload, number)
+
+
 def _wrapped(kind: str, text: str) -> bool:
-    return not kind.startswith(("response.", "error")) and '"dir"' in text
+    return not kind.startswith(_OURS) and '"dir"' in text
 
 
-def _texts(source: Source) -> Iterator[tuple[int, bytes, bool]]:
-    """Give the objects of a log with their first lines: one a line, or each over several."""
-    spread = source.head.split(b"\n", 1)[0].strip() == b"{"
+def _spread(source: Source) -> Iterator[tuple[int, bytes, bool]]:
+    """Give objects that go over several lines each, with their first lines."""
     kept: list[bytes] = []
     begin = 0
     for number, line in source.lines():
-        if not spread:
-            yield number, line, source.torn
-            continue
         if line.rstrip() == b"{" and kept:  # the one before was never closed
             yield begin, b"\n".join(kept), False
             kept = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.trace.entries import SCHEMA, Entry, Header, Problem
@@ -98,6 +99,16 @@ class Recording:
         if self._connected != self.connection:
             self.connected()
         self._add(kind, place, at, t, raw=raw, data=data)
+
+    def events(self, raws: list[str], first: int) -> None:
+        """Take events without times from places in a row, as `message` takes one."""
+        if self._connected != self.connection:
+            self.connected()
+        seq = len(self.entries)
+        numbers = range(seq, seq + len(raws))
+        nothing, kind, connection = repeat(None), repeat("in"), repeat(self.connection)
+        self.entries.extend(map(Entry, numbers, nothing, nothing, kind, connection, raws))
+        self._lines.extend(range(first, first + len(raws)))
 
     def line(self, line: bytes, place: int, *, torn: bool = False) -> tuple[str, Event] | None:
         """Decode one message from its bytes; None, and a problem, where it is none.

@@ -16,13 +16,15 @@ from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from steer_nb.errors import MissingExtra, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["PACKED", "Source", "decompress", "extra"]
+__all__ = ["PACKED", "Source", "decoded_lines", "decompress", "extra"]
 
 CHUNK: Final = 1 << 16
 HEAD: Final = 1 << 20
@@ -30,7 +32,7 @@ HEAD: Final = 1 << 20
 
 _BOM: Final = codecs.BOM_UTF8
 _WIDE: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_ENDS: Final = {False: re.compile(rb"\n"), True: re.compile(rb"\r\n|\n|\r")}
+_ENDS: Final = re.compile(rb"\r\n|\n|\r")
 
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 PACKED: Final = (".gz", ".zst", ".br", ".bz2", ".xz")
@@ -213,6 +215,28 @@ class Source:
                 chunk = str(self._wide.decode(chunk)).encode("utf-8", "replace")
             yield chunk
 
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Give whole lines, many at once: the number of the first, and all, with LF between them.
+
+        Only once. A last line without an end is a block of its own, for which `torn` is set.
+        """
+        number = 1
+        pieces: list[bytes] = []
+        for chunk in self.chunks():
+            end = chunk.rfind(b"\n")
+            if end < 0:
+                pieces.append(chunk)
+                continue
+            pieces.append(chunk[:end])
+            block = b"".join(pieces)
+            yield number, block
+            number += block.count(b"\n") + 1
+            pieces = [chunk[end + 1 :]]
+        last = b"".join(pieces)
+        if last:
+            self.torn = True
+            yield number, last
+
     def lines(self, *, any_end: bool = False) -> Iterator[tuple[int, bytes]]:
         r"""Give the lines, without their ends, and their numbers from 1. Only once.
 
@@ -222,14 +246,22 @@ class Source:
             Whether a lone CR ends a line, too, as in a stream of events; else only LF does, since
             other line ends may stand within a message.
         """
-        ends, number, rest = _ENDS[any_end], 0, b""
+        if any_end:
+            yield from self._lines_of_any_end()
+            return
+        for first, block in self.blocks():
+            for number, line in enumerate(block.split(b"\n"), first):
+                yield number, line if self.torn else line.removesuffix(b"\r")
+
+    def _lines_of_any_end(self) -> Iterator[tuple[int, bytes]]:
+        number, rest = 0, b""
         pieces: list[bytes] = []
         for chunk in self.chunks():
-            if any_end and rest == b"\r":  # the second half of a CRLF may come with this chunk
+            if rest == b"\r":  # the second half of a CRLF may come with this chunk
                 chunk, rest = rest + chunk, b""
-            if any_end and chunk.endswith(b"\r"):
+            if chunk.endswith(b"\r"):
                 chunk, rest = chunk[:-1], b"\r"
-            first, *others = ends.split(chunk)
+            first, *others = _ENDS.split(chunk)
             pieces.append(first)
             for line in others:
                 number += 1
@@ -261,6 +293,35 @@ class Source:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def decoded_lines(decode: Callable[[bytes], list[Any]], block: bytes) -> list[Any] | None:
+    """Decode lines that are one JSON object each, all at once.
+
+    Parameters
+    ----------
+    decode : callable
+        The `decode_lines` of a `msgspec.json.Decoder` for objects.
+    block : bytes
+        Lines, joined by LF.
+
+    Returns
+    -------
+    list or None
+        What the decoder's `decode` gives for each line; None where that cannot be said: then they
+        have to be taken one by one.
+    """
+    # The decoder does not look at line ends: an object may go over two lines, and a line hold two.
+    # But JSON has `}` and `{` side by side only between two whole objects. So where all lines end
+    # and begin in that way, and there are as many objects as lines, there is one a line.
+    breaks = block.count(b"\n")
+    if not (block.startswith(b"{") and block.endswith(b"}") and block.count(b"}\n{") == breaks):
+        return None
+    try:
+        found = decode(block)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return found if len(found) == breaks + 1 else None
 
 
 def unreadable(path: Path, error: OSError) -> TraceError:

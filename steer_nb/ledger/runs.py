@@ -1,0 +1,102 @@
+"""Runs: messages in a row that add to one text, which are folded at once.
+
+Nine of ten events are such messages. Folding one is little work, but doing it a million times one
+by one costs more than all else; a run is one step for `steer_nb.ledger.items.delta`, the same that
+takes a single piece.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from steer_nb.ledger.responses import delta_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steer_nb.ledger import facts as f
+    from steer_nb.trace.entries import Entry
+    from steer_nb.wire import Event
+
+__all__ = ["Run", "run_at"]
+
+
+class Run(msgspec.Struct, gc=False):
+    """Some entries in a row whose messages say the same but for text and sequence number.
+
+    Attributes
+    ----------
+    fact : Delta
+        What the first one states.
+    entries : sequence of Entry
+        At least one, all of one connection.
+    events : sequence of Event
+        Their messages.
+    texts : list of str
+        What each adds.
+    numbers : list of int or None
+        Their sequence numbers.
+    """
+
+    fact: f.Delta
+    entries: Sequence[Entry]
+    events: Sequence[Event]
+    texts: list[str]
+    numbers: list[int | None]
+
+
+def run_at(entries: Sequence[Entry], events: Sequence[Event], start: int) -> Run | None:
+    """Give the run that begins at `start`; None where the entry there adds to no text.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        What is to be folded.
+    events : sequence of Event
+        Their messages, as `event_of` gives them; anything in the place of a note.
+    start : int
+        Where.
+    """
+    entry, first = entries[start], events[start]
+    if entry.kind != "in" or entry.data is not None:
+        return None
+    fact = delta_of(first)
+    if fact is None:
+        return None
+    connection, kind, stream_id, item_id = (
+        entry.connection,
+        first.type,
+        first.stream_id,
+        first.item_id,
+    )
+    output, content, summary = first.output_index, first.content_index, first.summary_index
+    command, agent = first.command_index, first.agent
+    stop, end = start + 1, len(entries)
+    while stop < end:
+        event = events[stop]
+        if (  # what differs most often comes first
+            event.item_id != item_id
+            or event.type != kind
+            or event.stream_id != stream_id
+            or event.output_index != output
+            or event.content_index != content
+            or event.summary_index != summary
+            or event.command_index != command
+            or event.agent != agent
+            or type(event.delta) is not str
+        ):
+            break
+        entry = entries[stop]
+        if entry.kind != "in" or entry.data is not None or entry.connection != connection:
+            break
+        stop += 1
+    found = events[start:stop]
+    return Run(
+        fact,
+        entries[start:stop],
+        found,
+        [event.delta for event in found],
+        [event.sequence_number for event in found],
+    )
