@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import steer_nb
-from steer_nb.client import reconnecting
 from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
 from steer_nb.client.injects import Inject
@@ -45,7 +44,6 @@ __all__ = [
 ]
 
 SOON = Reconnect(attempts=20, first_s=0.005, longest_s=0.05, rotate_s=None)
-reconnecting.LIMIT_SECONDS = 0.1  # nobody ends the connection that is said to be too old
 PATIENCE = 12.0
 MOST_DECISIONS = 120
 MOST_CRASHES = 2

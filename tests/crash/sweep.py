@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steer_nb.client import reconnecting
 from steer_nb.simulator import Simulator
 from tests.crash.invariants import broken, different
 from tests.crash.person import POLICIES, Person, begin, come_back, live
@@ -210,7 +211,13 @@ def workers() -> int:
 
 def pool_of(workers: int) -> ProcessPoolExecutor:
     """Processes to map `run_point` over points with."""
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=spawn, initializer=_hurry)
+
+
+def _hurry() -> None:
+    """Wait less where a plan has nobody end the connection that is said to be too old."""
+    reconnecting.LIMIT_SECONDS = 0.1
 
 
 def count_messages(
