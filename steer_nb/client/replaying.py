@@ -76,7 +76,9 @@ class Replay:
     Examples
     --------
     >>> import steer_nb
-    >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+    >>> from steer_nb.simulator import Simulator
+    >>> planner = Simulator("planner", speed=0)
+    >>> with steer_nb.connect(simulate=planner, journal=False, quiet=True) as session:
     ...     first = session.lane("trip").create("Plan a day in Lisbon.").wait(timeout=30)
     >>> replay = steer_nb.replay(session.trace, speed=0, quiet=True).wait(timeout=30)
     >>> replay.session["trip"].text == first.text
@@ -294,7 +296,9 @@ def replay(
     Examples
     --------
     >>> import steer_nb
-    >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+    >>> from steer_nb.simulator import Simulator
+    >>> planner = Simulator("planner", speed=0)
+    >>> with steer_nb.connect(simulate=planner, journal=False, quiet=True) as session:
     ...     _ = session.lane("trip").create("Plan a day in Lisbon.").wait(timeout=30)
     >>> replay = steer_nb.replay(session.trace, speed=0, quiet=True).wait(timeout=30)
     >>> replay.state

@@ -65,7 +65,9 @@ class Scenario:
         Examples
         --------
         >>> import steer_nb
-        >>> with steer_nb.connect(simulate="planner", journal=False, quiet=True) as session:
+        >>> from steer_nb.simulator import Simulator
+        >>> planner = Simulator("planner", speed=0)
+        >>> with steer_nb.connect(simulate=planner, journal=False, quiet=True) as session:
         ...     first = session.lane().create("Plan a day in Lisbon.").wait(timeout=30)
         >>> scenario = Scenario.from_trace(session.trace)
         >>> with steer_nb.connect(simulate=scenario, journal=False, quiet=True) as session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +28,14 @@ def patient(turn: Turn) -> Iterator[Step]:
     yield Say(turn.prompt)
     if "wait" in turn.prompt:
         yield AwaitSteer(20)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _light_heap() -> Iterator[None]:
+    """IPython collects garbage at each reset: let it not look at what other tests have left."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,12 @@ TEXTS = {"LICENSE", "README.md", "INDEX.md"}
 LETTA_FILES = sorted(f for f in LETTA.rglob("*") if f.is_file())
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _unloaded():
+    yield
+    load.cache_clear()
+
+
 @cache
 def load(path: Path) -> Trace:
     return steer_nb.load(path)
