@@ -1,7 +1,8 @@
 """What a tool displays: kept with its call, and never put into whatever cell runs at that moment.
 
 IPython's publisher has hooks that belong to a thread (`ZMQDisplayPublisher.register_hook`), and a
-tool runs on a thread of its own. Where there is no kernel, `display` prints.
+tool runs on a thread of its own. Where there is no kernel, `display` prints. Older kernels have no
+hook for `clear_output` (6.17): there it clears what the running cell shows.
 """
 
 from __future__ import annotations

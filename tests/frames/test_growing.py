@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from steer_nb.frames.base import _copies_on_write
 from steer_nb.trace import Trace
 from tests.support.traces import TraceBuilder
 
@@ -54,6 +55,7 @@ def test_a_column_of_a_frame_that_is_gone_may_be_changed(name):
     pd.testing.assert_frame_equal(frames.events, whole.events)
 
 
+@pytest.mark.skipif(not _copies_on_write(), reason="what is handed out is a copy in this pandas")
 def test_new_rows_are_written_behind_the_old_ones():
     builder = grown(1000)
     frames = builder.trace.frames

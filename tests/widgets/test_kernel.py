@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from ipykernel.zmqshell import ZMQDisplayPublisher
 
 from tests.widgets.kernel import Button, Kernel
 
@@ -464,7 +466,7 @@ def test_two_displays_pressed_on_subshells_at_once_send_one_continuation(kernel:
 DISPLAYS = """
 from IPython.display import HTML, Image, clear_output, display
 def get_weather(city: str) -> str:
-    display("not this"); clear_output()
+    CLEARED
     display(HTML("<b>sun</b>")); display({city: "<dry>"})
     display(Image(base64.b64decode(PNG)))
     print("printed")
@@ -472,6 +474,9 @@ def get_weather(city: str) -> str:
 session.lane(lane.name, tools=[get_weather])
 pending_forms(session)
 """
+# Older kernels, as 6.17, clear what a cell shows past all hooks.
+HOOKED = "_hooks" in inspect.getsource(ZMQDisplayPublisher.clear_output)
+DISPLAYS = DISPLAYS.replace("CLEARED", 'display("not this"); clear_output()' if HOOKED else "pass")
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 
 
