@@ -22,6 +22,7 @@ from steer_nb.client.reconnecting import Reconnect
 from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
 from steer_nb.ledger.state import LaneState, RequestState, SteerState
+from steer_nb.wire import TERMINAL_TYPES, decode
 from tests.crash.plans import PLANS
 
 if TYPE_CHECKING:
@@ -189,7 +190,17 @@ class Person:
                 return False
         messages = (*ledger.steers.values(), *ledger.injects.values())
         undecided = any(message.undecided for message in messages)
-        return self.session.core.connected and not undecided
+        return self.session.core.connected and not undecided and not self._interrupts()
+
+    def _interrupts(self) -> bool:
+        """Whether the service has one more word to say: who left now would not hear it."""
+        if not self.plan.options.get("done_event"):
+            return False
+        here = self.session.core.recorder.connection
+        events = (e for e in reversed(self.session.trace.entries) if e.kind == "in")
+        last = next((e for e in events if e.connection == here), None)
+        ends = TERMINAL_TYPES - {"response.done"}
+        return last is not None and decode(last.raw or "").type in ends
 
     def _do(self, wishes: list[tuple[str, str, Callable[[], Any]]]) -> bool:
         """Do the first thing that can be done; whether anything was."""
