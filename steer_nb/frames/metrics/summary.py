@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from steer_nb.frames.arrays import frame_of
 from steer_nb.frames.columns import FLOAT, TEXT, Column, Columns
 from steer_nb.frames.metrics.measures import (
     STALL_S,
     chunk_gaps,
     response_metrics,
-    shaped,
     steer_metrics,
     wait_metrics,
 )
@@ -98,11 +98,8 @@ def summary_of(
     rows = [(name, read(parts), unit, doc) for name, unit, doc, read in _METRICS]
     if prices is not None:
         rows.append(("cost", _sum(parts.usage["cost"]), "currency of the prices", _COST))
-    names = SummaryColumns.names
-    values: dict[str, Any] = {
-        name: pd.Series([row[at] for row in rows], dtype=object) for at, name in enumerate(names)
-    }
-    return shaped(SummaryColumns, values, pd.RangeIndex(len(rows)))
+    values = {name: [row[at] for row in rows] for at, name in enumerate(SummaryColumns.names)}
+    return frame_of(SummaryColumns, values)
 
 
 _COST: Final = "of all responses whose model has a price, each counted once"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
-from steer_nb.frames.metrics.measures import shaped
+from steer_nb.frames.arrays import frame_of
 from steer_nb.frames.metrics.prices import Prices
 from steer_nb.frames.metrics.schema import UsageTotals
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from steer_nb.frames.metrics.measures import Tables
     from steer_nb.frames.metrics.prices import PriceTable
 
@@ -84,7 +84,5 @@ def usage_totals(
                 output=sums["output_tokens"],
             )
         rows.append({"model": name, "n_responses": len(group), **sums, "cost": cost})
-    values = {
-        name: pd.Series([row[name] for row in rows], dtype=object) for name in UsageTotals.names
-    }
-    return shaped(UsageTotals, values, pd.RangeIndex(len(rows)))
+    values = {name: [row[name] for row in rows] for name in UsageTotals.names}
+    return frame_of(UsageTotals, values)

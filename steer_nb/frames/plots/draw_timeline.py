@@ -14,7 +14,7 @@ from steer_nb.frames.plots.thinning import thin_timeline
 from steer_nb.wire.naming import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
@@ -292,6 +292,28 @@ def _breaks(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
     return chart
 
 
+def _looks(
+    field: str, looks: Mapping[str, tuple[str, str]], domain: list[str], title: str
+) -> dict[str, Any]:
+    """Tell words apart by colour and by shape, in one legend of those that are there."""
+    colors, shapes = zip(*(looks[word] for word in domain), strict=True)
+    legend = _legend(title)
+    return {
+        "color": alt.Color(
+            field,
+            type="nominal",
+            scale=alt.Scale(domain=domain, range=list(colors)),
+            legend=legend,
+        ),
+        "shape": alt.Shape(
+            field,
+            type="nominal",
+            scale=alt.Scale(domain=domain, range=list(shapes)),
+            legend=legend,
+        ),
+    }
+
+
 def _ends(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
     """How responses ended: a shape at the end of each bar, and the legend of both."""
     if not len(frame):
@@ -302,26 +324,13 @@ def _ends(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
         {"x": x.at(row, row.end_s), "y": places.middle(row.lane), "state": row.state}
         for row in each(shown)
     ]
-    legend = _legend("responses")
-    colors, shapes = zip(*(RESPONSES[state] for state in domain), strict=True)
     chart: alt.Chart = (
         alt.Chart(rows(*values))
         .mark_point(clip=True, filled=True, size=42, opacity=1, stroke="white", strokeWidth=0.7)
         .encode(
             x=x.channel(),
             y=_y(places, "y"),
-            color=alt.Color(
-                "state",
-                type="nominal",
-                scale=alt.Scale(domain=domain, range=list(colors)),
-                legend=legend,
-            ),
-            shape=alt.Shape(
-                "state",
-                type="nominal",
-                scale=alt.Scale(domain=domain, range=list(shapes)),
-                legend=legend,
-            ),
+            **_looks("state", RESPONSES, domain, "responses"),
         )
     )
     return chart
@@ -348,8 +357,6 @@ def _marks(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
         )
     found = {value["mark"] for value in values}
     domain = [mark for mark in MARKS if mark in found]
-    colors, shapes = zip(*(MARKS[mark] for mark in domain), strict=True)
-    legend = _legend("marks")
     chart: alt.Chart = (
         alt.Chart(rows(*values))
         .mark_point(clip=True, filled=True, size=places.mark_size, opacity=1)
@@ -357,18 +364,7 @@ def _marks(frame: pd.DataFrame, places: Places, x: Axis) -> alt.Chart | None:
             x=x.channel(),
             y=_y(places, "y"),
             tooltip=_shown(),
-            color=alt.Color(
-                "mark",
-                type="nominal",
-                scale=alt.Scale(domain=domain, range=list(colors)),
-                legend=legend,
-            ),
-            shape=alt.Shape(
-                "mark",
-                type="nominal",
-                scale=alt.Scale(domain=domain, range=list(shapes)),
-                legend=legend,
-            ),
+            **_looks("mark", MARKS, domain, "marks"),
         )
     )
     return chart
