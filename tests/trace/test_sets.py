@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import pandas as pd
@@ -222,10 +223,16 @@ def test_progress_within_one_large_file(folder, capsys, monkeypatch):
     assert all(line.startswith("Loading: ") for line in lines)
 
 
-def test_progress_with_tqdm(folder, capsys):
+def test_progress_with_tqdm(folder):
     pytest.importorskip("tqdm")
-    steer_nb.load(folder, progress=True)
-    assert "Loading" in capsys.readouterr().err
+    # In a process of its own: `tqdm.auto` looks once, when it is imported, whether it is in a kernel,
+    # and another test may have made a shell in this one.
+    code = "import steer_nb, sys; steer_nb.load(sys.argv[1], progress=True)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""
+    assert "Loading: 100%" in done.stderr
 
 
 def test_a_large_log_costs_little_beyond_its_trace(tmp_path):
