@@ -129,7 +129,7 @@ class Session:
     @property
     def closed(self) -> bool:
         """Whether nothing can be sent any more: it was closed, or its line is gone for good."""
-        return self.core.gone or os.getpid() != self._process
+        return self.core.line.gone or os.getpid() != self._process
 
     @property
     def reconnecting(self) -> bool:
@@ -276,7 +276,7 @@ class Session:
 
     def watch(self, predicate: Callable[[Ledger], T | None]) -> Future[T]:
         """Return a future for the first value of `predicate` that is not None."""
-        return self.act(lambda: self.core.watch(predicate))
+        return self.act(lambda: self.core.watchers.watch(predicate))
 
     def until(
         self,
@@ -320,13 +320,13 @@ class Session:
         callable
             Ends the subscription.
         """
-        self.act(lambda: self.core.subscribe(callback))
+        self.act(lambda: self.core.watchers.subscribe(callback))
 
         def unsubscribe() -> None:
             if io_thread.on_thread:
-                self.core.unsubscribe(callback)
+                self.core.watchers.unsubscribe(callback)
             else:
-                self.act(lambda: self.core.unsubscribe(callback))
+                self.act(lambda: self.core.watchers.unsubscribe(callback))
 
         return unsubscribe
 

@@ -515,7 +515,7 @@ def kept(turn):
         yield AwaitSteer(1.0)
 async def nowhere(_): pass
 def cut():
-    transport = session.core._transport
+    transport = session.core.line.transport
     transport.send = nowhere
     lane.steer("Keep it <short>")
     io_thread.call(lambda: transport._connection.transport.abort())
