@@ -71,6 +71,13 @@ class Line:
         """Whether it is being left for another one: nothing more is sent on it."""
         return self._leaving is not None
 
+    limit_s: float | None = CONNECTION_SECONDS
+    """How long the service lets it live."""
+
+    def works_on(self, stream_id: str | None) -> bool:  # noqa: ARG002 - on a socket all is told
+        """Whether something goes on for a lane that the ledger does not show."""
+        return False
+
     @property
     def takes_messages(self) -> bool:
         """Whether something can be sent: the socket is open, and is not being left."""

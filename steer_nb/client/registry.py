@@ -11,6 +11,7 @@ from steer_nb.client.drafts import drafts_said
 from steer_nb.client.endpoint import Endpoint, from_environment, of_client, of_url
 from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.restoring import about
+from steer_nb.client.service import Responses
 from steer_nb.client.session import Session
 from steer_nb.client.transport import WebSocketTransport
 from steer_nb.errors import InvalidInput, UnknownSession
@@ -270,7 +271,7 @@ def _opened(
         session = Session(
             name,
             endpoint,
-            WebSocketTransport,
+            Responses(WebSocketTransport),
             simulator=simulator,
             scenario=None if simulator is None else simulator.scenario.name,
             **options,

@@ -82,6 +82,9 @@ class Sender:
         self._core = core
         self._outlet = core.outlet
 
+    def look(self) -> None:
+        """Send what waits here and may go now: in this dialect the service has all of it."""
+
     # -- the three requests ------------------------------------------------------------------
 
     def create(
