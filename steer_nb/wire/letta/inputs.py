@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from steer_nb.errors import InvalidInput
 from steer_nb.wire.jsonio import shown
 from steer_nb.wire.letta.calls import ApprovalReturn, Decision, ToolReturn, decisions_of
-from steer_nb.wire.letta.part import Fault, Head, Part, Parts, content_text
+from steer_nb.wire.letta.part import Fault, Head, Part, Parts, Unreadable, content_text, read
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -172,6 +172,32 @@ REQUEST_FIELDS: Final = frozenset(
     }
 )
 """Every field of a request's body; `agent_id` is for a conversation (1.1)."""
+
+
+def lenient_input(value: dict[str, Any]) -> Input | None:
+    """Read one element of a request's `messages` as far as it can be read; None for what is none.
+
+    Examples
+    --------
+    >>> lenient_input({"approve": True, "approval_request_id": "call_1"}).decisions
+    (ApprovalReturn(tool_call_id='call_1', approve=True),)
+    """
+    found = _INPUTS.get(_word(value))
+    try:
+        return None if found is None else read(found, value, [])
+    except Unreadable:
+        return None
+
+
+def _word(value: dict[str, Any]) -> Any:
+    """Which kind an input is, by its own word, or as the service guesses it (8)."""
+    kind = value.get("type")
+    if kind is None and "tool_returns" in value:
+        return "tool_return"  # the service wants the word; a recording is read without
+    if kind is None:
+        legacy = any(name in value for name in ("approvals", "approve", "approval_request_id"))
+        return "approval" if legacy else "message"
+    return kind if isinstance(kind, str) else ""
 
 
 def input_of(value: Any) -> Input:
