@@ -71,7 +71,7 @@ class Recorder:
                 )
             )
         self.trace = trace
-        self.ledger = Ledger(trace)
+        self.ledger = Ledger(trace, dialect=trace.header.dialect)
         self.connection = max(self.ledger.connections, default=0)
         self.journal: Journal | None = None
         self.dirty = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from steer_nb.errors import InvalidInput
 from steer_nb.frames.arrays import json_text, strict_json
 from steer_nb.frames.keeping import keep
-from steer_nb.frames.results import client_result, server_result
+from steer_nb.frames.results import client_result, letta_result, server_result
 from steer_nb.wire import stub_for, stub_key
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ _ANSWER_KINDS: Final = {
     "apply_patch_call_output": "apply_patch",
     "tool_search_output": "tool_search",
     "mcp_approval_response": "mcp_approval",
+    "approval": "letta",
+    "tool": "letta",
 }
 # Calls that name themselves by their own id; the others have a call_id.
 _BY_ID: Final = frozenset({"mcp_approval_request", "local_shell_call"})
@@ -124,17 +126,24 @@ def call_rows(fold: Fold) -> list[Row]:
 
 def _progress(response: ResponseState, call: Row, found: Found | None) -> tuple[Any, ...]:
     """Everything of a call that can change without an event of its response."""
-    if found is None:
-        return ()
-    request, answer = found
     state = response.required.get(call["call_key"])
+    shown = response.results.get(call["call_key"])
+    now: tuple[Any, ...] = ()
+    if shown is not None or (state is not None and state.is_shown):
+        item = None if state is None else (state.item, state.continuation_response_id)
+        now = (shown, item)
+    if found is None:
+        return now
+    request, answer = found
     if state is None:
-        return (request.key, request.response_id, answer)
+        return (*now, request.key, request.response_id, answer, request.left)
     run = None if state.tool is None else (state.tool.ok, state.tool.error)
-    return (request.key, request.response_id, answer, state.filled_by, run)
+    return (*now, request.key, request.response_id, answer, request.left, state.filled_by, run)
 
 
 def _with_result(response: ResponseState, item: ItemState, call: Row, found: Found | None) -> Row:
+    if call["kind"] == "letta":
+        return {**call, **_letta(response, item, call, found)}
     if found is not None:
         return {**call, "owner": "client", **_answer(response, item, call, found)}
     if call["owner"] == "client":
@@ -223,6 +232,47 @@ def _answer(response: ResponseState, item: ItemState, call: Row, found: Found) -
         "result_kind": kind,
         "answered_in_response_id": request.response_id,
         "answered_by": by if by in ("user", "code", "policy") else "unknown",
+    }
+
+
+def _letta(response: ResponseState, item: ItemState, call: Row, found: Found | None) -> Row:
+    """The result of a call of a Letta agent: shown in the same run, or in the one behind it."""
+    state = response.required.get(call["call_key"])
+    shown = response.results.get(call["call_key"])
+    output = _output_of(response, item) if shown is None else None
+    request = answer = None
+    if found is not None and not found[0].left:  # else it came to nothing, and is asked for again
+        request, answer = found
+    elif state is not None and state.state in ("sent", "confirmed", "cancelled"):
+        answer = state.item
+    result = shown.item if shown is not None else None if output is None else output.data
+    kind, text = letta_result(result, answer)
+    ours = call["owner"] == "client"
+    requested = _done_s(item) if ours else None if item.added is None else item.added.t
+    answered = where = by = None
+    if kind != "none" or answer is not None:
+        if shown is not None:
+            where = shown.response_id
+        elif state is not None:
+            where = state.continuation_response_id
+        if where is None and request is not None:
+            where = request.response_id
+    if not ours:
+        answered = (
+            shown.shown.t if shown is not None else None if output is None else _done_s(output)
+        )
+    elif kind != "none" or answer is not None:
+        answered = None if request is None else _sent_s(request)
+        by = None if state is None else state.filled_by
+        by = by if by in ("user", "code", "policy") else "unknown"
+    return {
+        "requested_s": requested,
+        "answered_s": answered,
+        "wait_s": _waited(answered, requested),
+        "result_text": text,
+        "result_kind": kind,
+        "answered_in_response_id": where,
+        "answered_by": by,
     }
 
 

@@ -6,14 +6,13 @@ first asked for, and go on from where they were the next time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from steer_nb.frames.arrays import array_of, json_text
 from steer_nb.frames.growing import Growing
 from steer_nb.frames.schema_stream import EventCore, EventDelta, EventError, EventRaw
-from steer_nb.ledger import event_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from steer_nb.frames.columns import Columns
     from steer_nb.trace.entries import Entry
     from steer_nb.wire import Event
+
+    EventOf: TypeAlias = Callable[[Entry], Event]
+    Read: TypeAlias = Callable[[Entry, EventOf], tuple[Any, ...]]
 
 __all__ = ["BATCH", "GROUP_ROWS", "GroupRows", "Rows", "is_row"]
 
@@ -36,9 +38,10 @@ def is_row(entry: Entry) -> bool:
 class GroupRows(Growing):
     """One of the other groups, read from the entries themselves."""
 
-    def __init__(self, columns: Columns, read: Callable[[Entry], tuple[Any, ...]]) -> None:
+    def __init__(self, columns: Columns, read: Read, event_of: EventOf) -> None:
         super().__init__(columns)
         self._read = read
+        self._event_of = event_of
         self._position = 0
 
     def catch_up(self, entries: Sequence[Entry], end: int) -> None:
@@ -46,7 +49,8 @@ class GroupRows(Growing):
         self.reserve(end - self._position)
         while self._position < end:
             stop = min(end, self._position + BATCH)
-            rows = [self._read(entry) for entry in entries[self._position : stop] if is_row(entry)]
+            new = filter(is_row, entries[self._position : stop])
+            rows = [self._read(entry, self._event_of) for entry in new]
             if rows:
                 values = zip(*rows, strict=True)
                 self.extend(
@@ -117,7 +121,7 @@ class Rows:
         return found
 
 
-def _delta(entry: Entry) -> tuple[Any, ...]:
+def _delta(entry: Entry, event_of: EventOf) -> tuple[Any, ...]:
     if entry.kind != "in":
         return (None, None, None, None)
     event = event_of(entry)
@@ -127,7 +131,7 @@ def _delta(entry: Entry) -> tuple[Any, ...]:
     return (None, None, event.done_text, None if delta is None else json_text(delta))
 
 
-def _error(entry: Entry) -> tuple[Any, ...]:
+def _error(entry: Entry, event_of: EventOf) -> tuple[Any, ...]:
     if entry.kind != "in":
         return _NO_ERROR
     event = event_of(entry)
@@ -140,11 +144,11 @@ def _error(entry: Entry) -> tuple[Any, ...]:
 _NO_ERROR: Final = (None, None, None, None, None)
 
 
-def _raw(entry: Entry) -> tuple[Any, ...]:
+def _raw(entry: Entry, _: EventOf) -> tuple[Any, ...]:
     return (entry.raw,)
 
 
-GROUP_ROWS: Final[dict[str, tuple[Columns, Callable[[Entry], tuple[Any, ...]]]]] = {
+GROUP_ROWS: Final[dict[str, tuple[Columns, Read]]] = {
     group.name: (group, read)
     for group, read in ((EventDelta, _delta), (EventError, _error), (EventRaw, _raw))
 }

@@ -12,7 +12,8 @@ from steer_nb.frames.arrays import utf8_length
 from steer_nb.frames.events import BATCH, GROUP_ROWS, GroupRows, Rows
 from steer_nb.frames.growing import Growing
 from steer_nb.frames.schema_stream import EventCore
-from steer_nb.ledger import DEFAULT_LANE, Ledger, event_of, foreign_type, run_at
+from steer_nb.ledger import DEFAULT_LANE, Ledger, foreign_type, run_at
+from steer_nb.ledger.letta_events import LettaEvent
 from steer_nb.wire import SERVER_EVENT_TYPES, decode
 from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 
@@ -85,7 +86,7 @@ class Fold:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.trace_id = trace.trace_id
-        self.ledger = Ledger()
+        self.ledger = Ledger(dialect=trace.header.dialect)
         self.position = 0
         self.events = Growing(EventCore)
         self.n_events: Counter[str] = Counter()
@@ -118,7 +119,8 @@ class Fold:
         """One of the further groups of the events table, up to where the fold is."""
         rows = self._groups.get(name)
         if rows is None:
-            rows = self._groups[name] = GroupRows(*GROUP_ROWS[name])
+            columns, read = GROUP_ROWS[name]
+            rows = self._groups[name] = GroupRows(columns, read, self.ledger.dialect.event_of)
         rows.catch_up(self.trace.entries, self.position)
         return rows
 
@@ -144,11 +146,13 @@ class Fold:
     # -- one batch -----------------------------------------------------------------------------
 
     def _take(self, batch: list[Entry]) -> None:
+        event_of = self.ledger.dialect.event_of
+        plain = self.ledger.dialect.plain
         events = [
             _NO_EVENT
             if entry.kind == "note"
             else decode(entry.raw or "")
-            if entry.data is None
+            if plain and entry.data is None
             else event_of(entry)
             for entry in batch
         ]
@@ -300,6 +304,8 @@ _KINDS: Final[dict[str, dict[str, tuple[str | None, str, bool | None]]]] = {
 
 def _kind(entry: Entry, event: Event) -> tuple[str | None, str, bool | None]:
     """Its type word, its family, and whether that word is known."""
+    if isinstance(event, LettaEvent):
+        return event.type or None, event.family, event.known
     kind = _KINDS[entry.kind][event.type]
     if entry.data is None:
         return kind

@@ -28,7 +28,7 @@ def _row(fold: Fold, response: ResponseState, chains: dict[str, tuple[str, int]]
     memo = fold.memo[response.id]
     # All that can change without an event of its own: the connection is lost, or its parent is
     # seen later than itself.
-    fixed = (response.status, root, depth)
+    fixed = (response.status, root, depth, response.origin)
     if memo.get("fixed") != fixed:
         memo["fixed"] = fixed
         memo["row"] = _new_row(fold, response, root, depth)
@@ -68,11 +68,11 @@ def _new_row(fold: Fold, response: ResponseState, root: str, depth: int) -> Row:
         "n_steers": len(response.steers),
         "request_sent_at": None if sent is None else sent.at,
         "created_at": response.created_at,
-        "recv_created_at": started.at,
+        "recv_created_at": None if response.listed else started.at,
         "first_item_s": None if response.first_item is None else response.first_item.t,
         "time_to_first_chunk_s": seconds(sent, response.first_chunk),
         "time_to_first_text_s": seconds(sent, response.first_text),
-        "duration_s": seconds(started, response.ended),
+        "duration_s": None if response.listed else seconds(started, response.ended),
         "queue_s": seconds(sent, started),
         "output_text": _text_of(response),
         "refusal_text": response.refusal or None,

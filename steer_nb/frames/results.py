@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.errors import InvalidInput
 from steer_nb.frames.arrays import json_text
@@ -11,7 +11,7 @@ from steer_nb.wire import cancelled_fields
 if TYPE_CHECKING:
     from steer_nb.ledger import RequiredInputState
 
-__all__ = ["client_result", "content_text", "server_result"]
+__all__ = ["client_result", "content_text", "letta_result", "server_result"]
 
 Result = tuple[str, str | None]
 
@@ -37,8 +37,10 @@ def client_result(answer: dict[str, Any], state: RequiredInputState | None) -> R
     if state is not None and _is_cancelled(answer, state):
         return "cancelled", text
     kind = answer.get("type")
-    if kind == "mcp_approval_response":
+    if kind in ("mcp_approval_response", "approval"):
         return ("denied" if answer.get("approve") is False else "value"), text
+    if kind == "tool":
+        return ("error" if answer.get("status") == "error" else "value"), text
     if kind == "apply_patch_call_output" and answer.get("status") == "failed":
         return "error", text
     if kind == "shell_call_output" and _timed_out(answer.get("output")):
@@ -66,8 +68,10 @@ def _timed_out(output: object) -> bool:
 
 def _answer_text(answer: dict[str, Any]) -> str | None:
     kind = answer.get("type")
-    if kind == "mcp_approval_response":
+    if kind in ("mcp_approval_response", "approval"):
         return _word(answer.get("reason"))
+    if kind == "tool":
+        return content_text(answer.get("tool_return"))
     if kind == "tool_search_output":
         return json_text(answer.get("tools"))
     output = answer.get("output")
@@ -96,6 +100,40 @@ def _shell_text(output: object) -> str | None:
     return "".join(parts) if parts else None
 
 
+# What the service gives as the result of a call that was not to run (3.2, 3.4).
+_DENIED: Final = "Error: request to call tool denied."
+_CANCELLED: Final = f"{_DENIED} User reason: The user cancelled the request"
+
+
+def letta_result(result: dict[str, Any] | None, answer: dict[str, Any] | None) -> Result:
+    """Read what a call of a Letta agent came to.
+
+    Parameters
+    ----------
+    result : dict or None
+        The item that shows its result, where the service has shown one.
+    answer : dict or None
+        The client's decision or result, where it is known.
+
+    Returns
+    -------
+    kind : {"value", "error", "denied", "cancelled", "none"}
+        ``none``: it has no result yet; a call that was approved waits for one.
+    text : str or None
+        What the model is told.
+    """
+    if result is not None:
+        text = content_text(result.get("output"))
+        if (text or "").startswith(_CANCELLED):
+            return "cancelled", text
+        if (answer or {}).get("approve") is False or (text or "").startswith(_DENIED):
+            return "denied", text
+        return ("error" if result.get("status") == "error" else "value"), text
+    if answer is None or answer.get("approve") is True:
+        return "none", None
+    return client_result(answer, None)
+
+
 def server_result(call: dict[str, Any], output: dict[str, Any] | None) -> Result:
     """Read the result of a call that the service ran.
 
@@ -119,10 +157,6 @@ def server_result(call: dict[str, Any], output: dict[str, Any] | None) -> Result
     held = call if output is None else output
     text = _held_text(held)
     status = held.get("status", call.get("status"))
-    if str(call.get("type")).startswith("letta_"):  # its calls are over when they are answered
-        if output is None:
-            return "none", None
-        return ("error" if status == "error" else "value"), text
     if status == "failed":
         return "error", text
     if status == "completed" or (status is None and (output is not None or text is not None)):

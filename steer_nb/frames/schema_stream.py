@@ -252,8 +252,9 @@ ItemContent = Columns(
     (
         Column(
             "source",
-            words("added", "done", "terminal"),
-            "Which event its newest form comes from; terminal: the response's end.",
+            words("added", "done", "terminal", "history"),
+            "Which event its newest form comes from; terminal: the response's end; history: it "
+            "was in no stream, only in a list that was read later.",
         ),
         Column("bytes", INT, "UTF-8 bytes of all events that carry its index."),
         Column("encrypted", BOOL, "Whether it has encrypted content."),

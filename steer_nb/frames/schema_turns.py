@@ -177,8 +177,14 @@ RequiredInputCore = Columns(
         AGENT_NAME,
         Column(
             "source",
-            words("steer_pending", "response_completed", "letta_stream", "letta_409"),
-            "Where we learned of it first.",
+            words(
+                "steer_pending",
+                "response_completed",
+                "letta_stream",
+                "letta_history",
+                "letta_409",
+            ),
+            "Where we learned of it first; letta_409: what a refused message was told waits.",
         ),
         Column("n_steers_waiting", INT, "Steers of the parent that wait, or waited, for it."),
         Column("first_seen_s", FLOAT, "When we learned of it, in seconds since the trace began."),
@@ -212,10 +218,10 @@ RequiredInputLetta = Columns(
     "required_inputs",
     (
         Column("agent_id", TEXT, "The Letta agent."),
-        Column("run_id", TEXT, "The Letta run."),
-        Column("step_id", TEXT, "The Letta step."),
-        Column("message_id", TEXT, "The Letta message."),
-        Column("otid", TEXT, "The Letta client's own message id."),
+        Column("run_id", TEXT, "The Letta run that asks."),
+        Column("step_id", TEXT, "The Letta step that asks."),
+        Column("message_id", TEXT, "The Letta message that asks."),
+        Column("otid", TEXT, "What tells the messages of one id apart in Letta."),
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.frames.arrays import json_text
 from steer_nb.frames.keeping import keep
@@ -140,6 +140,7 @@ def _required(fold: Fold, response: ResponseState, state: RequiredInputState, wa
     item = state.item or {}
     approve, reason = item.get("approve"), item.get("reason")
     by = state.filled_by
+    call = state.call or {}
     if state.item is not None and by not in ("user", "code", "policy"):
         by = "unknown"
     return {
@@ -165,7 +166,16 @@ def _required(fold: Fold, response: ResponseState, state: RequiredInputState, wa
         "continuation_response_id": state.continuation_response_id,
         "submit_key": state.request_key,
         "sent_as": _sent_as(fold, state),
+        **{name: _word(call.get(name)) for name in _LETTA},
     }
+
+
+# Where a call stands at Letta; its dialect puts these into the item.
+_LETTA: Final = ("agent_id", "run_id", "step_id", "message_id", "otid")
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _sent_as(fold: Fold, state: RequiredInputState) -> str | None:

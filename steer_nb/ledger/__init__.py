@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from steer_nb.ledger import recovery, rules
+from steer_nb.ledger.dialects import Dialect, dialect_named
 from steer_nb.ledger.fold import Ledger
 from steer_nb.ledger.messages import event_of, foreign_type
 from steer_nb.ledger.runs import Run, run_at
 from steer_nb.ledger.state import (
     DEFAULT_LANE,
+    CallResult,
     ConnectionState,
     InjectState,
     ItemState,
@@ -22,7 +24,9 @@ from steer_nb.ledger.state import (
 
 __all__ = [
     "DEFAULT_LANE",
+    "CallResult",
     "ConnectionState",
+    "Dialect",
     "InjectState",
     "ItemState",
     "LaneState",
@@ -34,6 +38,7 @@ __all__ = [
     "ServerErrorState",
     "SteerState",
     "ToolRun",
+    "dialect_named",
     "event_of",
     "foreign_type",
     "recovery",

@@ -244,6 +244,8 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
     connection = ledger.connections.get(entry.connection)
     if fact.code == LIMIT_CODE and connection is not None:
         connection.limit = connection.limit or entry
+    if fact.response_id is not None:
+        return _broke_off(ledger, ledger.responses.get(fact.response_id), fact, entry)
     lane = _lane_of(ledger, fact, entry)
     request = response = None
     if fact.code not in CONNECTION_CODES and injecting.refused(ledger, lane, fact, entry):
@@ -274,6 +276,37 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
         steering.response_broke(response, entry)
         injecting.response_broke(response, entry)
         required.came_to_nothing(ledger, response)
+    _keep(ledger, fact, entry, lane, request, response)
+    return response
+
+
+def _broke_off(
+    ledger: Ledger, response: ResponseState | None, fact: f.ServerError, entry: Entry
+) -> ResponseState | None:
+    """The service says which response it is about; most often that had ended before."""
+    lane = ledger.lanes.get(fact.lane) if response is None else response.lane
+    if response is not None:
+        response.error_code, response.error_message = fact.code, fact.message
+        if response.is_live:
+            response.status = "failed"
+            response.ended = entry
+            if response.lane.current is response:
+                response.lane.current = None
+            required.came_to_nothing(ledger, response)
+    if lane is not None:
+        lane.error_code, lane.error_message = fact.code, fact.message
+    _keep(ledger, fact, entry, lane, None, response)
+    return response
+
+
+def _keep(
+    ledger: Ledger,
+    fact: f.ServerError,
+    entry: Entry,
+    lane: LaneState | None,
+    request: RequestState | None,
+    response: ResponseState | None,
+) -> None:
     ledger.errors.append(
         ServerErrorState(
             entry=entry,
@@ -287,4 +320,3 @@ def server_error(ledger: Ledger, fact: f.ServerError, entry: Entry) -> ResponseS
             status=fact.status,
         )
     )
-    return response

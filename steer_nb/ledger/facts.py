@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 __all__ = [
+    "CallAnswered",
     "Checked",
     "Connected",
     "Delta",
@@ -24,8 +25,11 @@ __all__ = [
     "InputCleared",
     "InputDrafted",
     "InputFilled",
+    "InputNamed",
+    "InputReleased",
     "ItemAdded",
     "ItemFinished",
+    "ItemListed",
     "LaneClosed",
     "LaneOpened",
     "LaneRecovered",
@@ -34,8 +38,11 @@ __all__ = [
     "PartFinished",
     "Reconnecting",
     "Recovered",
+    "Repeated",
+    "RequestJoined",
     "RequestSent",
     "ResponseEnded",
+    "ResponseListed",
     "ResponseProgress",
     "ResponseStarted",
     "ServerError",
@@ -160,6 +167,21 @@ class ResponseStarted(Fact, frozen=True, gc=False):
     response: dict[str, Any]
 
 
+class ResponseListed(Fact, frozen=True, gc=False):
+    """The service lists a response that began unseen; `newest`: after all that is known."""
+
+    lane: str | None
+    response_id: str
+    newest: bool
+
+
+class RequestJoined(Fact, frozen=True, gc=False):
+    """The oldest request that waits on a lane got the stream of a response that was known."""
+
+    lane: str | None
+    response_id: str
+
+
 class ResponseProgress(Fact, frozen=True, gc=False):
     """The service repeated a response's head; `queued`: it has not begun to write it."""
 
@@ -181,8 +203,8 @@ class ItemAdded(Fact, frozen=True, gc=False):
 class ItemFinished(Fact, frozen=True, gc=False):
     """An output item is complete.
 
-    `stub` says what it asks the client for, if anything; `optional` that nobody has to wait for it;
-    `texts` are its full texts as (channel, index, text).
+    `stub` says what it asks the client for, if anything, and `asked_in` where it does so;
+    `optional` that nobody has to wait for it; `texts` are its full texts as (channel, index, text).
     """
 
     lane: str | None
@@ -192,6 +214,59 @@ class ItemFinished(Fact, frozen=True, gc=False):
     optional: bool = False
     texts: tuple[tuple[str, int, str], ...] = ()
     agent_name: str | None = None
+    asked_in: str = "response_completed"
+
+
+class ItemListed(Fact, frozen=True, gc=False):
+    """An item of a response, whole, read outside its stream: of a history, say.
+
+    `finished` is the item; `again` says that it is known, and the same; `source` is ``history``,
+    or ``done`` for one of a stream that another stream goes along with.
+    """
+
+    response_id: str
+    finished: ItemFinished
+    again: bool = False
+    source: str = "history"
+
+
+class Repeated(Fact, frozen=True, gc=False):
+    """A message about a response that only says what was said before."""
+
+    response_id: str
+
+
+class CallAnswered(Fact, frozen=True, gc=False):
+    """The service shows what a call got: the client's answer to it, its result, or both.
+
+    `parent_id` makes the call, `response_id` shows the answer: the same response, or one that
+    continues it. `cancelled` says that the service gave the answer as it released the call.
+    """
+
+    parent_id: str
+    call_id: str
+    response_id: str
+    answer: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+    cancelled: bool = False
+
+
+class InputNamed(Fact, frozen=True, gc=False):
+    """The service names all calls of a response that wait; those that it leaves out do not."""
+
+    parent_id: str
+    keys: tuple[str, ...]
+
+
+class InputReleased(Fact, frozen=True, gc=False):
+    """Nobody has to answer what responses asked for any more: it was cancelled, or cleared away.
+
+    `response_ids` are those responses; None for all of the lane.
+    """
+
+    lane: str | None
+    response_ids: tuple[str, ...] | None
+    cancelled: bool
 
 
 class Delta(Fact, frozen=True, gc=False):
@@ -239,7 +314,10 @@ class ResponseEnded(Fact, frozen=True, gc=False):
 
 
 class ServerError(Fact, frozen=True, gc=False):
-    """The service reported an error outside a response's own end."""
+    """The service reported an error outside a response's own end.
+
+    `response_id` is there where the service says which response it broke off.
+    """
 
     lane: str | None
     code: str | None
@@ -247,6 +325,7 @@ class ServerError(Fact, frozen=True, gc=False):
     param: str | None = None
     type: str | None = None
     status: int | None = None
+    response_id: str | None = None
 
 
 class SteerSent(Fact, frozen=True, gc=False):

@@ -19,16 +19,17 @@ from steer_nb.ledger import (
     injecting,
     items,
     lifecycle,
+    listing,
     required,
     steering,
 )
 from steer_nb.ledger import facts as f
-from steer_nb.ledger.responses import read
+from steer_nb.ledger.dialects import dialect_named
 from steer_nb.ledger.state import LaneState
 from steer_nb.trace.entries import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from steer_nb.ledger.runs import Run
     from steer_nb.ledger.state import (
@@ -52,12 +53,13 @@ class Ledger:
     ----------
     entries : iterable of Entry, optional
         Folded at once.
-    dialect : callable, optional
-        Turns an entry, and its event where that is known, into facts; OpenAI's Responses API by
-        default.
+    dialect : str, default "responses"
+        Whose words the entries are in, as `Header.dialect` says.
 
     Attributes
     ----------
+    dialect : Dialect
+        What reads the entries.
     lanes : dict of (str or None) to LaneState
         By `stream_id`; None is the default lane.
     responses : dict of str to ResponseState
@@ -88,7 +90,7 @@ class Ledger:
         self,
         entries: Iterable[Entry] = (),
         *,
-        dialect: Callable[[Entry, Event | None], Sequence[f.Fact]] = read,
+        dialect: str = "responses",
     ) -> None:
         self.lanes: dict[str | None, LaneState] = {}
         self.responses: dict[str, ResponseState] = {}
@@ -102,7 +104,8 @@ class Ledger:
         self.gave_up: str | None = None
         self.gone: set[str] = set()
         self.version = 0
-        self._read = dialect
+        self.dialect = dialect_named(dialect)
+        self._read = self.dialect.read
         for entry in entries:
             self.apply(entry)
 
@@ -114,7 +117,7 @@ class Ledger:
         entry : Entry
             A message or a note.
         event : Event, optional
-            Its message as `event_of` gives it, where that was decoded already.
+            Its message as the dialect's `event_of` gives it, where that was decoded already.
 
         Returns
         -------
@@ -225,6 +228,13 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.ResponseStarted: lifecycle.response_started,
     f.ResponseProgress: lifecycle.response_progress,
     f.ResponseEnded: lifecycle.response_ended,
+    f.ResponseListed: listing.response_listed,
+    f.ItemListed: listing.item_listed,
+    f.Repeated: listing.repeated,
+    f.RequestJoined: listing.request_joined,
+    f.CallAnswered: listing.call_answered,
+    f.InputNamed: listing.input_named,
+    f.InputReleased: listing.input_released,
     f.ItemAdded: items.item_added,
     f.ItemFinished: items.item_finished,
     f.PartFinished: items.part_finished,

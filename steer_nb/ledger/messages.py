@@ -1,9 +1,9 @@
 """A trace entry as an event: its message, and what its recording knows of it besides.
 
 A live message says everything itself. A recording of one HTTP answer knows its lane, which no
-message names; and a recording in another service's words has, beside each message, the events of
-the Responses API that say the same (`Entry.data`, ``as``). So there is one fold, whatever a trace
-was read from.
+message names; and a recording of finished items, such as a Codex rollout, has beside each line the
+events of the Responses API that say the same (`Entry.data`, ``as``; older files have it for Letta's
+messages, too). So there is one fold, whatever a trace was read from.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def asked(
             parent_id=parent.id,
             stub=fact.stub,
             first_seen=entry,
-            source="response_completed",
+            source=fact.asked_in,
             call=fact.item,
             optional=fact.optional,
             agent=agent,
@@ -186,7 +186,7 @@ def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
     request = successor.request
     for stub in parent.required.values():
         if request is not None and stub.request_key == request.key:
-            stub.state = "confirmed"
+            stub.state = "sent" if stub.is_shown else "confirmed"
             stub.continuation_response_id = successor.id
     set_aside(parent)
 
@@ -214,6 +214,7 @@ def reopened(parent: ResponseState) -> None:
         carriers.add(carrier.key)
     for stub in parent.required.values():
         kept = stub.request_key in carriers or stub.injected
+        kept = kept or (stub.is_shown and stub.state == "confirmed")  # it is done, and stays so
         if kept or stub.state not in ("stale", "sent", "confirmed"):
             continue
         stub.state = "open" if stub.item is None else "filled"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_LANE",
+    "CallResult",
     "ConnectionState",
     "InjectState",
     "ItemState",
@@ -69,7 +70,7 @@ class ItemState:
     output_index: int
     added: Entry | None = None
     done: Entry | None = None
-    source: Literal["added", "done", "terminal"] = "added"
+    source: Literal["added", "done", "terminal", "history"] = "added"
     data: dict[str, Any] = field(default_factory=dict)
     parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     n_deltas: int = 0
@@ -153,6 +154,15 @@ class ToolRun:
     displayed: tuple[dict[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallResult:
+    """What a call gave, as the service shows it: in which response, and the item that says it."""
+
+    response_id: str
+    item: dict[str, Any]
+    shown: Entry
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class RequiredInputState:
     """One result or decision that a response waits for.
@@ -166,7 +176,8 @@ class RequiredInputState:
     parent_id: str
     stub: dict[str, Any]
     first_seen: Entry
-    source: Literal["steer_pending", "response_completed"]
+    source: str
+    """Where it was asked for: a word of the frame `required_inputs`."""
     call: dict[str, Any] | None = None
     optional: bool = False
     state: InputWord = "open"
@@ -210,6 +221,11 @@ class RequiredInputState:
     def injected(self) -> bool:
         """Whether its value went into the very response that asks for it."""
         return self.state == "confirmed" and self.continuation_response_id == self.parent_id
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the service shows that an answer arrived; a successor alone is no proof then."""
+        return self.source.startswith("letta_")
 
     @property
     def is_open(self) -> bool:
@@ -378,6 +394,8 @@ class ResponseState:
     usage: dict[str, Any] | None = None
     items: dict[int, ItemState] = field(default_factory=dict)
     required: dict[str, RequiredInputState] = field(default_factory=dict)
+    results: dict[str, CallResult] = field(default_factory=dict)
+    """By call: what its calls gave, where a service shows that in another response."""
     steers: list[SteerState] = field(default_factory=list)
     continuations: list[RequestState] = field(default_factory=list)
     injects: list[InjectState] = field(default_factory=list)
@@ -404,6 +422,8 @@ class ResponseState:
     """What the service said when it was asked: its status then, or ``gone``."""
     settled: Entry | None = None
     """It was cut off, and how it ended is known since the service was asked."""
+    listed: bool = False
+    """Its beginning was not seen: the service listed it later."""
     disputed: bool = False
     """Its successor may as well be the answer to a request that waited behind it."""
 

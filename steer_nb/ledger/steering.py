@@ -55,6 +55,9 @@ RANK: Final[dict[SteerWord, int]] = {
 }
 
 
+_DECISIONS: Final = frozenset({"mcp_approval_response", "approval"})
+
+
 def advance(steer: SteerState, state: SteerWord) -> bool:
     """Move a steer forward; False, and nothing changes, where that would be backwards."""
     if RANK[state] <= RANK[steer.state]:
@@ -289,7 +292,7 @@ def origin(response: ResponseState, parent: ResponseState | None, *, committed: 
     if committed:
         return "steer_explicit"
     if request.answers:
-        only_approvals = all(a.get("type") == "mcp_approval_response" for a in request.answers)
+        only_approvals = all(a.get("type") in _DECISIONS for a in request.answers)
         return "approval_continuation" if only_approvals else "tool_continuation"
     if parent is not None and parent.lane is not response.lane:
         return "fork"

@@ -60,7 +60,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     source : str
         ``live``, or the kind of recording it was read from.
     dialect : str
-        Which service's messages these are: ``responses``.
+        Which service's messages these are: ``responses``, ``letta``, or ``codex``.
     version : str
         The steer_nb version that wrote it.
     """
@@ -95,9 +95,10 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     data : dict or None
         A note's fields; for messages, what is known locally: ``key`` (``out``), ``lane`` (also for
         ``in``, in recordings whose messages name none), ``repeated`` and ``continues`` (how many
-        items of a request's input repeat a conversation, and whose it is). Recordings of other
-        kinds have ``as``: the events of the Responses API that say what `raw` says in its own
-        words, and ``type``, what `raw` calls itself.
+        items of a request's input repeat a conversation, and whose it is); what Letta's have
+        besides, `steer_nb.ledger.letta` says. Recordings of other kinds have ``as``: the events of
+        the Responses API that say what `raw` says in its own words, and ``type``, what `raw` calls
+        itself.
     """
 
     seq: int

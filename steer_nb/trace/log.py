@@ -105,7 +105,7 @@ class Trace(HasFrames):
 
         with self._lock:
             if self._ledger is None:
-                self._ledger = Ledger()
+                self._ledger = Ledger(dialect=self.header.dialect)
             for index in range(self._folded, len(self.entries)):
                 self._folded = index + 1
                 self._ledger.apply(self.entries[index])

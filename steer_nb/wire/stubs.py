@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from steer_nb.errors import InvalidInput
 from steer_nb.wire.jsonio import shown
@@ -57,6 +57,9 @@ def _is_local(environment: object) -> bool:
     return isinstance(environment, dict) and environment.get("type") == "local"
 
 
+_KEYS: Final = ("call_id", "approval_request_id", "tool_call_id", "id")
+
+
 def is_answer(item: dict[str, Any]) -> bool:
     """Whether an item answers a call that the client owns, by its type.
 
@@ -93,7 +96,8 @@ def stub_key(stub: dict[str, Any]) -> str:
     -------
     str
         Its `call_id` or `approval_request_id` (for ``local_shell_call_output`` its `id`). For an
-        unknown kind the first of `call_id`, `approval_request_id` and `id` that it has.
+        unknown kind, and for Letta's, the first of `call_id`, `approval_request_id`,
+        `tool_call_id` and `id` that it has.
 
     Raises
     ------
@@ -102,7 +106,7 @@ def stub_key(stub: dict[str, Any]) -> str:
     """
     kind = stub.get("type")
     known = STUB_KINDS.get(kind) if isinstance(kind, str) else None
-    names = (known.key_field,) if known else ("call_id", "approval_request_id", "id")
+    names = (known.key_field,) if known else _KEYS
     for name in names:
         value = stub.get(name)
         if isinstance(value, str) and value:

@@ -226,7 +226,7 @@ class Export:
                 "them, as in runs[0].export.messages()."
             )
             raise ExportFailed(msg)
-        ledger = Ledger()
+        ledger = Ledger(dialect=self._traces[0].header.dialect)
         for entry in self._traces[0]:
             ledger.apply(entry)
         return messages_of(ledger, lane, redaction(redact), shape=shape)

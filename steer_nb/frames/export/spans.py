@@ -96,7 +96,7 @@ class SpanBuilder:
     def spans(self) -> list[ReadableSpan]:
         """Make them: the root first, then in the order in which things began."""
         entries, times = self._entries, self._moments
-        ledger = Ledger()
+        ledger = Ledger(dialect=self._trace.header.dialect)
         for entry in entries:
             ledger.apply(entry)
         self._timed = {response.id: self._times(response) for response in ledger.responses.values()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.trace.readers.exchange import Exchange
 from steer_nb.trace.readers.exchanges import Exchanges, body_message
-from steer_nb.trace.readers.letta import Conversation
+from steer_nb.trace.readers.letta import Conversation, oldest_first
 from steer_nb.wire.jsonio import loads
 
 if TYPE_CHECKING:
@@ -114,17 +114,30 @@ def read_messages(_: str, value: Any, found: Recording) -> None:
     """Read a list of events or messages, in its order."""
     found.connected()
     listed = value["messages"] if isinstance(value, dict) else value
-    after = [value.get("stop_reason"), value.get("usage")] if isinstance(value, dict) else []
-    letta = any(isinstance(one, dict) and "message_type" in one for one in listed)
-    talk = Conversation(found, found.lane, listed=True) if letta else None
-    for number, one in enumerate([*listed, *filter(None, after)], start=1):
+    if any(isinstance(one, dict) and "message_type" in one for one in listed):
+        _read_letta(value, listed, found)
+        return
+    for number, one in enumerate(listed, start=1):
         text = json.dumps(one, ensure_ascii=False)
-        if talk is not None:
-            if isinstance(one, dict) and isinstance(one.get("message_type"), str):
-                talk.take(text, number)
-            else:
-                found.odd("not_object", "no message", number, text)
-        elif (taken := found.line(text.encode("utf-8", "replace"), number)) is not None:
+        if (taken := found.line(text.encode("utf-8", "replace"), number)) is not None:
             found.message("in", taken[0], number)
-    if talk is not None:
-        talk.end()
+
+
+def _read_letta(value: Any, listed: list[Any], found: Recording) -> None:
+    """Read a list of Letta's messages: a history, or the answer to a request."""
+    talk = Conversation(found, found.lane)
+    after = [value.get("stop_reason"), value.get("usage")] if isinstance(value, dict) else []
+    numbered: list[tuple[int, Any]] = []
+    for number, one in enumerate([*listed, *filter(None, after)], start=1):
+        if isinstance(one, dict) and isinstance(one.get("message_type"), str):
+            numbered.append((number, one))
+        else:
+            text = json.dumps(one, ensure_ascii=False)
+            found.odd("not_object", "no message", number, text)
+    if any(after):
+        for number, one in numbered:
+            talk.take(json.dumps(one, ensure_ascii=False), number)
+        return
+    if not oldest_first(listed):
+        numbered.reverse()
+    talk.listed([one for _, one in numbered], [number for number, _ in numbered])

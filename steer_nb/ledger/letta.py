@@ -1,0 +1,521 @@
+"""The Letta dialect: what each entry of a Letta trace states, given those before it.
+
+A run is a response, and its messages are output items, told apart by their `otid` (2.1 of the
+protocol notes). A message names its run, but not what the run continues, where in it the message
+stands, or that it is complete; and a stop names not even the run. So this remembers the runs of
+each lane. The same messages give the same facts, whether a client records them as they come or a
+file is read: what differs is said beside each message (`Entry.data`):
+
+``lane``
+    the agent, or the conversation;
+``from``
+    ``history`` for one of a list that was asked for, oldest first; ``last`` ends the list;
+``run``
+    the run of a message that names none, where the reader knows it;
+``path``, ``body`` and ``status``
+    of HTTP: where a request went, and of an answer that is no message where it came from, and its
+    status.
+
+Source: chapters 2 to 5 and 8 of the protocol notes on Letta (server 0.16.8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steer_nb.ledger import facts as f
+from steer_nb.ledger.letta_events import LettaEvent, as_dict, is_translated, letta_event_of
+from steer_nb.ledger.letta_http import LettaRequest, released, request_of
+from steer_nb.ledger.letta_items import LettaItem, Run, call_fields, text_fields, whole_of
+from steer_nb.ledger.notes import read_note
+from steer_nb.ledger.responses import read
+from steer_nb.wire.letta import (
+    ApprovalRequestMessage,
+    ApprovalResponseMessage,
+    AssistantMessage,
+    LettaErrorMessage,
+    LettaMessage,
+    LettaPing,
+    LettaStopReason,
+    LettaUsageStatistics,
+    ReasoningMessage,
+    SystemMessage,
+    ToolCallMessage,
+    ToolReturnMessage,
+    decoded_of,
+    read_refusal,
+    run_status,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steer_nb.trace.entries import Entry
+    from steer_nb.wire import Event
+
+__all__ = ["LettaDialect"]
+
+Facts = list[f.Fact]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What is known of a lane: an agent's default conversation, or a named one."""
+
+    name: str | None
+    agent_id: str | None = None
+    run: Run | None = None
+    """The newest run: what names no run is about it."""
+    stopped: str | None = None
+    """A stop whose run is not known yet."""
+    waiting: int = 0
+    """Messages that were sent and got no answer yet."""
+    client_tools: frozenset[str] = frozenset()
+    calls: dict[str, Run] = field(default_factory=dict)
+    """Which run makes a call."""
+    requests: dict[str, list[str]] = field(default_factory=dict)
+    """The calls of each request for approval, by its message id."""
+    refused_for: set[str] = field(default_factory=set)
+    """Requests that the service named as it refused a message."""
+    listing: dict[str, LettaMessage] = field(default_factory=dict)
+    """The last message of each run of a list that is being read."""
+    n_unnamed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How a message came: `live` in the stream of its lane's newest run, or from a `history`."""
+
+    live: bool
+    history: bool
+
+    @property
+    def source(self) -> str:
+        """What the frame `items` calls that, where the message is not live."""
+        return "history" if self.history else "done"
+
+
+class LettaDialect:
+    """Reads the entries of one Letta trace, in order; see `read`."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[str | None, _Lane] = {}
+        self._runs: dict[str, Run] = {}
+
+    def read(self, entry: Entry, event: Event | None = None) -> Sequence[f.Fact]:
+        """Say which facts an entry states.
+
+        Parameters
+        ----------
+        entry : Entry
+            A message or a note: the one after that which was read last.
+        event : Event, optional
+            Its message as `letta_event_of` gives it; where it stands in its run is added to it.
+        """
+        if entry.kind == "note":
+            return read_note(entry)
+        if is_translated(entry):
+            return read(entry, event)
+        if not isinstance(event, LettaEvent):
+            event = letta_event_of(entry)
+            assert isinstance(event, LettaEvent)
+        data = entry.data or {}
+        lane = self._lane(event.stream_id)
+        if entry.kind == "out":
+            return self._request(lane, entry, data)
+        if event.found is None:
+            return self._body(lane, event, data)
+        message = event.found.message
+        facts: Facts = []
+        if isinstance(message, LettaStopReason):
+            facts += self._stopped(lane, self._known(lane, data), message.stop_reason)
+        elif isinstance(message, LettaUsageStatistics):
+            facts += self._used(lane, self._known(lane, data), message)
+        elif isinstance(message, LettaErrorMessage):
+            facts += self._failed(lane, message)
+        elif isinstance(message, LettaMessage):
+            history = data.get("from") == "history"
+            facts += self._message(lane, event, message, history=history)
+            if history and data.get("last") is True:
+                facts += self._list_ended(lane)
+        if event.found.problem is not None:
+            facts.append(f.Odd(event.found.problem, event.found.detail))
+        elif not event.known:
+            facts.append(f.Odd("unknown_type", event.type or "no message_type"))
+        return facts
+
+    # -- what is sent --------------------------------------------------------------------------
+
+    def _request(self, lane: _Lane, entry: Entry, data: dict[str, Any]) -> Facts:
+        asked = request_of(as_dict(entry.raw or ""), str(data.get("path") or ""))
+        if asked is None:
+            return []
+        lane.agent_id = asked.agent_id or lane.agent_id
+        lane.client_tools = asked.client_tools
+        lane.waiting += 1
+        key, again = data.get("key"), data.get("again")
+        return [
+            f.RequestSent(
+                key if isinstance(key, str) else f"create-{entry.seq}",
+                lane.name,
+                self._asking(lane, asked),
+                asked.body,
+                asked.answers,
+                again if isinstance(again, str) else None,
+            )
+        ]
+
+    def _asking(self, lane: _Lane, asked: LettaRequest) -> str | None:
+        """Which run made the calls that a request answers: Letta's requests do not say."""
+        for answer in asked.answers:
+            answer["tool_call_id"] = self._call_id(lane, answer["tool_call_id"])
+        makers = (lane.calls.get(answer["tool_call_id"]) for answer in asked.answers)
+        return next((run.id for run in makers if run is not None), None)
+
+    @staticmethod
+    def _call_id(lane: _Lane, name: str) -> str:
+        """The call that an answer is about: old clients name the request instead (8)."""
+        calls = lane.requests.get(name, [])
+        return calls[0] if len(calls) == 1 else name
+
+    # -- answers of HTTP that are no messages ---------------------------------------------------
+
+    def _body(self, lane: _Lane, event: LettaEvent, data: dict[str, Any]) -> Facts:
+        path, body = str(data.get("body") or ""), as_dict(event.raw)
+        if event.family == "error":
+            told = read_refusal(body or event.raw, event.status)
+            if told.pending_request_id is not None:
+                lane.refused_for.add(told.pending_request_id)
+            lane.waiting = max(0, lane.waiting - 1)
+            error = (lane.name, told.code, told.message, None, told.kind, told.status)
+            return [f.ServerError(*error)]
+        facts: Facts = []
+        pending = body.get("pending_approval")
+        if isinstance(pending, dict):
+            found = decoded_of(pending).message
+            if isinstance(found, ApprovalRequestMessage):
+                facts += self._message(lane, event, found, history=True)
+                facts += self._list_ended(lane)
+        facts += self._about_run(lane, path, body)
+        known = {name: run for name, run in self._runs.items() if name in body}
+        cancelled = [run for name, run in known.items() if body[name] == "cancelled"]
+        for run in cancelled:
+            facts += self._ended(run, "cancelled", {"status": "cancelled"})
+        facts += released(path, lane.name, [run.id for run in cancelled if run.lane == lane.name])
+        return facts
+
+    def _about_run(self, lane: _Lane, path: str, body: dict[str, Any]) -> Facts:
+        """Read a run as the service has it: one that was asked for, or that a message began."""
+        run_id, status = body.get("id"), body.get("status")
+        if not isinstance(run_id, str) or not isinstance(status, str) or "agent_id" not in body:
+            return []
+        facts: Facts = []
+        run = self._runs.get(run_id)
+        if run is None:
+            if not path.endswith("/async"):
+                return []
+            run = self._begin(lane, run_id, facts)
+        if status in ("completed", "failed", "cancelled") and not run.over:
+            reason = body.get("stop_reason")
+            facts += self._ended(run, status, {"status": reason or status})
+        return [*facts, f.Repeated(run_id)]
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def _lane(self, name: str | None) -> _Lane:
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = _Lane(name)
+            if name is not None and name.startswith("agent-"):
+                lane.agent_id = name
+        return lane
+
+    def _known(self, lane: _Lane, data: dict[str, Any]) -> Run | None:
+        named = data.get("run")
+        return self._runs.get(named) if isinstance(named, str) else lane.run
+
+    def _begin(self, lane: _Lane, run_id: str, facts: Facts) -> Run:
+        """A run begins, in its stream."""
+        run = self._runs[run_id] = Run(run_id, lane.name, lane.client_tools, streamed=True)
+        lane.run, lane.stopped = run, None
+        lane.waiting = max(0, lane.waiting - 1)
+        facts.append(f.ResponseStarted(lane.name, run_id, {"id": run_id}))
+        return run
+
+    def _message(
+        self, lane: _Lane, event: LettaEvent, message: LettaMessage, *, history: bool
+    ) -> Facts:
+        facts: Facts = []
+        run = self._runs.get(message.run_id or "")
+        if run is not None:
+            lane.run = lane.run if lane.name == run.lane else run  # a stream that is resumed
+            lane = self._lane(run.lane)
+        elif message.run_id is None:
+            if history or isinstance(message, LettaPing | SystemMessage):
+                return []
+            run = lane.run if lane.run is not None and not lane.run.over else None
+            if run is None:
+                run = self._begin(lane, self._unnamed(lane), facts)
+        elif history:
+            run = self._listed(lane, message.run_id, facts)
+        else:
+            run = self._begin(lane, message.run_id, facts)
+        if history:
+            lane.listing[run.id] = message
+            if run is lane.run or not self._is_older(lane, run):
+                lane.run = run
+        elif self._again(run, message):
+            if lane.waiting and run is lane.run:
+                lane.waiting -= 1
+                facts.append(f.RequestJoined(lane.name, run.id))
+            return [*facts, f.Repeated(run.id)]
+        live = not history and run is lane.run and not run.over
+        run.streamed = run.streamed or not history
+        start = len(facts)
+        facts += self._items(lane, run, event, message, live=live, history=history)
+        if len(facts) == start:
+            facts.append(f.Repeated(run.id))
+        return facts
+
+    def _listed(self, lane: _Lane, run_id: str, facts: Facts) -> Run:
+        """A run is first heard of in a history. It is newer than those that were listed before."""
+        run = self._runs[run_id] = Run(run_id, lane.name)
+        newest = not self._is_older(lane, run)
+        if newest:
+            lane.run = run
+        facts.append(f.ResponseListed(lane.name, run_id, newest))
+        return run
+
+    @staticmethod
+    def _is_older(lane: _Lane, run: Run) -> bool:
+        """Whether a run of a list came before the newest that is known."""
+        newest = lane.run
+        if newest is None or newest is run:
+            return False
+        return newest.streamed and newest.id not in lane.listing
+
+    def _again(self, run: Run, message: LettaMessage) -> bool:
+        """Whether a stream that is read once more has come to where it was (5.3)."""
+        if message.seq_id is None or isinstance(message, LettaPing):
+            return False
+        if message.seq_id <= run.seq:
+            return True
+        run.seq = message.seq_id
+        return False
+
+    def _unnamed(self, lane: _Lane) -> str:
+        lane.n_unnamed += 1
+        return f"{lane.name}/run-{lane.n_unnamed}"
+
+    def _items(
+        self,
+        lane: _Lane,
+        run: Run,
+        event: LettaEvent,
+        message: LettaMessage,
+        *,
+        live: bool,
+        history: bool,
+    ) -> Facts:
+        if isinstance(message, LettaPing):
+            return []
+        how = _How(live, history)
+        if isinstance(message, AssistantMessage | ReasoningMessage):
+            key = f"{message.message_type}/{message.otid or message.id}"
+            item, new = run.item(key, text_fields(message, lane.agent_id))
+            return self._written(run, event, item, message.text, new, how)
+        if isinstance(message, ToolCallMessage | ApprovalRequestMessage):
+            return self._called(lane, run, event, message, how)
+        facts: Facts = []
+        for key, fields in whole_of(message, lane.agent_id):
+            item, new = run.item(key, fields)
+            _place(event, item)
+            finished = item.finished(run.lane)
+            if not how.live:
+                facts.append(f.ItemListed(run.id, finished, not new, how.source))
+            elif new:
+                number = event.sequence_number
+                facts.append(msgspec.structs.replace(finished, sequence_number=number))
+            item.over = True
+        if isinstance(message, ToolReturnMessage):
+            facts += self._returned(lane, run, message)
+        elif isinstance(message, ApprovalResponseMessage):
+            facts += self._decided(lane, run, message)
+        return facts
+
+    def _written(
+        self,
+        run: Run,
+        event: LettaEvent,
+        item: LettaItem,
+        text: str,
+        new: bool,
+        how: _How,
+        asked_in: str = "",
+    ) -> Facts:
+        """Take a piece of an item, or, from a history, all of it."""
+        _place(event, item)
+        if how.history:
+            again = not new and item.over and "".join(item.pieces) == text
+            item.pieces, item.over = [text], True
+            stub = run.stub(item) if asked_in else None
+            return [f.ItemListed(run.id, item.finished(run.lane, stub, asked_in), again)]
+        if item.over:
+            return []
+        item.pieces.append(text)
+        if not how.live:
+            return [f.ItemListed(run.id, item.finished(run.lane), source=how.source)]
+        place = (run.lane, item.output_index)
+        facts: Facts = [f.ItemAdded(*place, dict(item.fields))] if new else []
+        number = event.sequence_number
+        return [*facts, f.Delta(*place, item.channel, 0, text, sequence_number=number)]
+
+    def _called(
+        self,
+        lane: _Lane,
+        run: Run,
+        event: LettaEvent,
+        message: ToolCallMessage | ApprovalRequestMessage,
+        how: _How,
+    ) -> Facts:
+        facts: Facts = []
+        waits = isinstance(message, ApprovalRequestMessage)
+        named: list[str] = []
+        for call in message.calls:
+            call_id = call.tool_call_id or message.otid or message.id
+            # In token mode the name stands in the first piece only, the arguments come in pieces.
+            fields = call_fields(message, call, lane.agent_id)
+            item, new = run.item(f"{message.message_type}/{call_id}", fields)
+            if call.name is not None:
+                item.fields["name"] = call.name
+            lane.calls[call_id] = run
+            if waits:
+                named.append(call_id)
+                run.asked.add(call_id)
+            text, source = call.arguments or "", ""
+            if waits and how.history:
+                source = "letta_409" if message.id in lane.refused_for else "letta_history"
+            facts += self._written(run, event, item, text, new, how, source)
+        if waits:
+            calls = lane.requests.setdefault(message.id, [])
+            calls += [name for name in named if name not in calls]
+            if how.history and run.asked - set(named):
+                # Some servers stream calls that they drop (9.1); the stored request is what counts.
+                lane.requests[message.id] = named
+                facts.append(f.InputNamed(run.id, tuple(named)))
+        return facts
+
+    def _returned(self, lane: _Lane, run: Run, message: ToolReturnMessage) -> Facts:
+        facts: Facts = []
+        for (_, fields), one in zip(whole_of(message, None), message.returns, strict=True):
+            maker = lane.calls.get(one.tool_call_id)
+            if maker is not None:
+                gone = maker is run and one.tool_call_id in run.asked
+                answered = (maker.id, one.tool_call_id, run.id, None, fields, gone)
+                facts.append(f.CallAnswered(*answered))
+        return facts
+
+    def _decided(self, lane: _Lane, run: Run, message: ApprovalResponseMessage) -> Facts:
+        facts: Facts = []
+        for one in message.decisions:
+            call_id = self._call_id(lane, one.tool_call_id)
+            maker = lane.calls.get(call_id)
+            if maker is not None:
+                # What the service writes into the very run that asked is no client's (3.4).
+                answer = {**one.to_dict(), "tool_call_id": call_id}
+                facts.append(f.CallAnswered(maker.id, call_id, run.id, answer, None, maker is run))
+        return facts
+
+    # -- ends ----------------------------------------------------------------------------------
+
+    def _ended(self, run: Run, status: str, head: dict[str, Any], *, asks: bool = False) -> Facts:
+        if run.over:
+            return []
+        run.over = True
+        items: list[f.ItemFinished] = []
+        for item in run.items.values():
+            if item.over:
+                continue
+            item.over = True
+            asked = asks and item.fields["type"] == "letta_approval_call"
+            stub = run.stub(item) if asked else None
+            items.append(item.finished(run.lane, stub, "letta_stream"))
+        head = {"id": run.id, **head}
+        return [f.ResponseEnded(run.lane, run.id, status, head, tuple(items))]
+
+    def _stopped(self, lane: _Lane, run: Run | None, reason: str) -> Facts:
+        status = run_status(reason)
+        if run is not None and not run.over:
+            head: dict[str, Any] = {"status": reason}
+            if status == "failed":
+                told = f"Letta stopped the run: {reason}."
+                head["error"] = {"code": reason, "message": told}
+            return self._ended(run, status, head, asks=reason == "requires_approval")
+        if run is not None and not lane.waiting:
+            return [f.Repeated(run.id)]  # a stream that was read once more
+        lane.stopped = reason  # the error behind it says of which run, if one follows
+        return []
+
+    def _used(self, lane: _Lane, run: Run | None, message: LettaUsageStatistics) -> Facts:
+        facts: Facts = []
+        if lane.stopped is not None:
+            # Nothing of this run was shown, not even its id.
+            reason, lane.stopped = lane.stopped, None
+            run = self._begin(lane, self._unnamed(lane), facts)
+            facts += self._stopped(lane, run, reason)
+        if run is None:
+            return facts
+        usage = {
+            "input_tokens": message.prompt_tokens,
+            "output_tokens": message.completion_tokens,
+            "total_tokens": message.total_tokens,
+            "input_tokens_details": {
+                "cached_tokens": message.cached_input_tokens,
+                "cache_write_tokens": message.cache_write_tokens,
+            },
+            "output_tokens_details": {"reasoning_tokens": message.reasoning_tokens},
+        }
+        head = {"id": run.id, "usage": usage}
+        return [*facts, f.ResponseProgress(run.lane, run.id, head)]
+
+    def _failed(self, lane: _Lane, message: LettaErrorMessage) -> Facts:
+        facts: Facts = []
+        told = read_refusal(message.to_dict())
+        error = {"code": told.code, "message": told.message}
+        run = self._runs.get(message.run_id)
+        if run is None and message.run_id:
+            # Nothing came before it but the stop: it is the first to name its run.
+            reason = lane.stopped or "error"
+            run = self._begin(lane, message.run_id, facts)
+            facts += self._ended(run, "failed", {"status": reason, "error": error})
+        lane.stopped = None
+        owner = None if run is None else run.id
+        if run is not None:
+            run.over = True
+        place = (lane.name if run is None else run.lane, told.code, told.message)
+        return [*facts, f.ServerError(*place, None, told.kind, None, owner)]
+
+    def _list_ended(self, lane: _Lane) -> Facts:
+        """A list is over: so are its runs, as far as what stands last in each says so."""
+        facts: Facts = []
+        for run_id, last in lane.listing.items():
+            run = self._runs[run_id]
+            if run.over or run.streamed:
+                continue
+            gone = isinstance(last, ToolReturnMessage | ApprovalResponseMessage) and run.asked
+            done = isinstance(last, AssistantMessage | ApprovalRequestMessage)
+            status = "cancelled" if gone else "completed" if done else "truncated"
+            facts += self._ended(run, status, {})
+            run.over = status != "truncated"  # its end may still come
+        lane.listing.clear()
+        return facts
+
+
+def _place(event: LettaEvent, item: LettaItem) -> None:
+    """Say in an event, for the tables, which item it is about."""
+    found: Final = item.fields.get("id")
+    event.item_id = found if isinstance(found, str) else None
+    event.output_index = item.output_index
