@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steer_nb.frames.base import Frames
+from steer_nb.frames.events import is_row
+from steer_nb.ledger import DEFAULT_LANE
 from steer_nb.ledger.letta_events import is_translated
 from steer_nb.trace.log import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import pandas as pd
 
     from steer_nb.trace.entries import Entry
 
@@ -39,6 +43,9 @@ _ELSEWHERE: Final = {
     "tool_calls": ("answered_in_response_id", ("answered_s", "wait_s")),
     "required_inputs": ("continuation_response_id", ("sent_s", "filled_s")),
 }
+
+# Which columns of an event say what of the joined tables it is about.
+_ABOUT: Final = ("response_id", "item_id", "output_index")
 
 Row = dict[str, Any]
 Place = tuple[int, "str | None"]
@@ -66,18 +73,36 @@ class Joined:
         self.members = frozenset(n for n, _ in self._lanes)
         self._origins: list[tuple[int, int]] = []
         """By connection of the joined trace, from 1: the trace and its own connection."""
+        self._spans: dict[int, tuple[int, int]] = {}
+        """By trace: where its rows stand in the joined table of events."""
         self._frames: Frames | None = None
+
+    @property
+    def frames(self) -> Frames:
+        """The tables of the conversations, in names of their own; see `rows` and `events`."""
+        if self._frames is None:
+            self._frames = Frames(Trace(self._header(), self._entries()))
+        return self._frames
+
+    def events(self, number: int, part: pd.DataFrame) -> pd.DataFrame:
+        """Say in the events of a trace which rows of the joined tables they are about."""
+        names = [name for name in _ABOUT if name in part.columns]
+        if number not in self.members or not names:
+            return part
+        joined = self.frames.table("events", names)
+        start, end = self._spans[number]
+        own = joined.iloc[start:end].reset_index(drop=True)
+        return part.assign(**{name: own[name] for name in names})
 
     def rows(self, name: str) -> dict[int, list[Row]]:
         """Give the rows of a table, by the place of the trace in which each begins."""
         if not self.members:
             return {}
-        if self._frames is None:
-            self._frames = Frames(Trace(self._header(), self._entries()))
+        frames = self.frames
         found: dict[int, list[Row]] = {n: [] for n in self.members}
-        homes = {row["response_id"]: self._home(row) for row in self._frames.rows("responses")}
+        homes = {row["response_id"]: self._home(row) for row in frames.rows("responses")}
         column, times = _ELSEWHERE.get(name, ("", ()))
-        for row in self._frames.rows(name):
+        for row in frames.rows(name):
             number, connection = self._home(row)
             trace = self._traces[number]
             own: Row = {**row, "trace_id": trace.trace_id}
@@ -104,23 +129,21 @@ class Joined:
 
     def _own_name(self, number: int, name: str) -> str:
         """What a trace itself calls a lane of a conversation."""
-        return next(
-            (
-                own or ""
-                for (n, own), joined in self._lanes.items()
-                if (n, joined) == (number, name)
-            ),
-            name,
-        )
+        for (n, own), joined in self._lanes.items():
+            if (n, joined) == (number, name):
+                return own or DEFAULT_LANE
+        return name
 
     def _entries(self) -> Iterator[Entry]:
-        seq = 0
+        seq = row = 0
         for number in sorted(self.members, key=lambda n: _when(self._traces[n], n)):
             trace = self._traces[number]
             before = len(self._origins)
             most = max((entry.connection for entry in trace), default=0)
             self._origins += [(number, own) for own in range(1, most + 1)]
+            start = row
             for entry in trace:
+                row += is_row(entry)
                 data = entry.data
                 if data is not None and "lane" in data:
                     own_lane = data["lane"]
@@ -132,6 +155,7 @@ class Joined:
                     data=data,
                 )
                 seq += 1
+            self._spans[number] = (start, row)
 
 
 def _can_join(trace: Trace) -> bool:

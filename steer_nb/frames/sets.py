@@ -70,7 +70,11 @@ class SetFrames(Frames):
         chosen = resolve(table, columns)
         with self._lock:
             if name == "events":
-                parts = [trace.frames.table(name, chosen) for trace in self._set]
+                joined = self._conversations()
+                parts = [
+                    joined.events(number, trace.frames.table(name, chosen))
+                    for number, trace in enumerate(self._set)
+                ]
                 frame = _joined([part for part in parts if len(part)], frame_of(chosen.columns, {}))
             else:
                 rows = self.rows(name)
