@@ -118,7 +118,7 @@ def read(cls: type[_Part], value: dict[str, Any], faults: list[Fault], path: str
         A flag that decides something is missing: nothing is put in its place.
     """
     head = cls._head
-    named = head is None or head[0] not in value or value[head[0]] == head[1]
+    named = head is None or value.get(head[0]) in (None, head[1])
     try:
         found = msgspec.convert(value, cls)
     except (msgspec.ValidationError, RecursionError):
