@@ -53,6 +53,7 @@ _ANSWER_KINDS: Final = {
     "approval": "letta",
     "tool": "letta",
 }
+_LETTA: Final = frozenset({"approval", "tool"})
 # Calls that name themselves by their own id; the others have a call_id.
 _BY_ID: Final = frozenset({"mcp_approval_request", "local_shell_call"})
 # What a call is made with, where that is an object: the fields that hold it.
@@ -78,6 +79,8 @@ class _Answers:
                     key = stub_key(answer)
                 except InvalidInput:
                     continue  # it names no call
+                if request.left and answer.get("type") in _LETTA:
+                    continue  # refused, and said so only once a run had begun
                 call = (request.previous_response_id, key)
                 known = self._by_call.get(call)
                 if known is None or known[0].state == "unknown":
@@ -136,9 +139,9 @@ def _progress(response: ResponseState, call: Row, found: Found | None) -> tuple[
         return now
     request, answer = found
     if state is None:
-        return (*now, request.key, request.response_id, answer, request.left)
+        return (*now, request.key, request.response_id, answer)
     run = None if state.tool is None else (state.tool.ok, state.tool.error)
-    return (*now, request.key, request.response_id, answer, request.left, state.filled_by, run)
+    return (*now, request.key, request.response_id, answer, state.filled_by, run)
 
 
 def _with_result(response: ResponseState, item: ItemState, call: Row, found: Found | None) -> Row:
@@ -241,7 +244,7 @@ def _letta(response: ResponseState, item: ItemState, call: Row, found: Found | N
     shown = response.results.get(call["call_key"])
     output = _output_of(response, item) if shown is None else None
     request = answer = None
-    if found is not None and not found[0].left:  # else it came to nothing, and is asked for again
+    if found is not None:
         request, answer = found
     elif state is not None and state.state in ("sent", "confirmed", "cancelled"):
         answer = state.item
@@ -313,7 +316,12 @@ def _output_of(response: ResponseState, call: ItemState) -> ItemState | None:
 def _orphan(
     fold: Fold, parent: str | None, key: str, request: Message, answer: dict[str, Any]
 ) -> Row:
-    kind, text = client_result(answer, None)
+    if answer.get("type") in _LETTA:
+        response = fold.ledger.responses.get(request.response_id or "")
+        shown = None if response is None else response.results.get(key)
+        kind, text = letta_result(None if shown is None else shown.item, answer)
+    else:
+        kind, text = client_result(answer, None)
     lane = request.lane
     return {
         "response_id": parent,

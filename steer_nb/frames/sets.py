@@ -11,6 +11,7 @@ import pandas as pd
 from steer_nb.errors import UnknownLane
 from steer_nb.frames.arrays import frame_of
 from steer_nb.frames.base import Frames
+from steer_nb.frames.joining import JOINED_TABLES, Joined
 from steer_nb.frames.schema import SCHEMA_VERSION, TABLES, resolve, table_named
 from steer_nb.frames.wide import wide_of
 from steer_nb.ledger import DEFAULT_LANE
@@ -28,7 +29,8 @@ class SetFrames(Frames):
     """The tables of a set of traces: those of each trace, one behind the other.
 
     `trace_id` says in each row which trace it is of; `traces` has the file of each. Columns and
-    dtypes are those of one trace's tables.
+    dtypes are those of one trace's tables. What several files of one Letta conversation show of
+    one run stands in one row, that of the file in which it begins; see `steer_nb.frames.joining`.
 
     Parameters
     ----------
@@ -45,6 +47,7 @@ class SetFrames(Frames):
 
     def __init__(self, traces: TraceSet) -> None:
         self._set = traces
+        self._joined: tuple[tuple[int, ...], Joined] | None = None
         self._lock = threading.RLock()
 
     def table(
@@ -67,7 +70,11 @@ class SetFrames(Frames):
         chosen = resolve(table, columns)
         with self._lock:
             if name == "events":
-                parts = [trace.frames.table(name, chosen) for trace in self._set]
+                joined = self._conversations()
+                parts = [
+                    joined.events(number, trace.frames.table(name, chosen))
+                    for number, trace in enumerate(self._set)
+                ]
                 frame = _joined([part for part in parts if len(part)], frame_of(chosen.columns, {}))
             else:
                 rows = self.rows(name)
@@ -85,12 +92,21 @@ class SetFrames(Frames):
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Give the rows of a table other than `events`, trace by trace; to be read."""
-        rows = [row for trace in self._set for row in trace.frames.rows(name)]
+        rows: list[dict[str, Any]] = []
+        joined = self._conversations().rows(name) if name in JOINED_TABLES else {}
+        for number, trace in enumerate(self._set):
+            rows += joined[number] if number in joined else trace.frames.rows(name)
         if name == "problems":
             fields = ("file", "line", "kind", "detail")
             own = [{f: getattr(one, f) for f in fields} for one in self._set.file_problems]
             return own + rows
         return rows
+
+    def _conversations(self) -> Joined:
+        sizes = tuple(map(len, self._set))
+        if self._joined is None or self._joined[0] != sizes:
+            self._joined = (sizes, Joined(self._set.traces))
+        return self._joined[1]
 
     def lane_ids(self, lane: str) -> list[str]:
         """Name a lane of that name in each trace that has one.

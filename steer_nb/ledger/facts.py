@@ -249,8 +249,9 @@ class Repeated(Fact, frozen=True, gc=False):
 class CallAnswered(Fact, frozen=True, gc=False):
     """The service shows what a call got: the client's answer to it, its result, or both.
 
-    `parent_id` makes the call, `response_id` shows the answer: the same response, or one that
-    continues it. `cancelled` says that the service gave the answer as it released the call.
+    `parent_id` makes the call, empty where that was not seen; `response_id` shows the answer: the
+    same response, or one that continues it. `cancelled` says that the service gave the answer as it
+    released the call.
     """
 
     parent_id: str

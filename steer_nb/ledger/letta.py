@@ -74,7 +74,9 @@ class _Lane:
     name: str | None
     agent_id: str | None = None
     run: Run | None = None
-    """The newest run: what names no run is about it."""
+    """The newest run: what its stream brings, the ledger takes for what its lane is writing."""
+    speaking: Run | None = None
+    """The run of the stream that is being read: what names no run is about it."""
     stopped: str | None = None
     """A stop whose run is not known yet."""
     waiting: int = 0
@@ -256,12 +258,13 @@ class LettaDialect:
 
     def _known(self, lane: _Lane, data: dict[str, Any]) -> Run | None:
         named = data.get("run")
-        return self._runs.get(named) if isinstance(named, str) else lane.run
+        return self._runs.get(named) if isinstance(named, str) else lane.speaking
 
     def _begin(self, lane: _Lane, run_id: str, facts: Facts) -> Run:
         """A run begins, in its stream."""
         run = self._runs[run_id] = Run(run_id, lane.name, lane.client_tools, streamed=True)
-        lane.run, lane.stopped = run, None
+        lane.run = lane.speaking = run
+        lane.stopped = None
         lane.waiting = max(0, lane.waiting - 1)
         facts.append(f.ResponseStarted(lane.name, run_id, {"id": run_id}))
         return run
@@ -272,7 +275,7 @@ class LettaDialect:
         facts: Facts = []
         run = self._runs.get(message.run_id or "")
         if run is not None:
-            lane.run = lane.run if lane.name == run.lane else run  # a stream that is resumed
+            lane.speaking = lane.speaking if history else run
             lane = self._lane(run.lane)
         elif message.run_id is None:
             if history or isinstance(message, LettaPing | SystemMessage):
@@ -358,6 +361,7 @@ class LettaDialect:
             if not how.live:
                 facts.append(f.ItemListed(run.id, finished, not new, how.source))
             elif new:
+                facts += self._turned_to(run, None)
                 number = event.sequence_number
                 facts.append(msgspec.structs.replace(finished, sequence_number=number))
             item.over = True
@@ -381,18 +385,31 @@ class LettaDialect:
         _place(event, item)
         if how.history:
             again = not new and item.over and "".join(item.pieces) == text
-            item.pieces, item.over = [text], True
+            item.pieces, item.over, item.listed = [text], True, True
             stub = run.stub(item) if asked_in else None
             return [f.ItemListed(run.id, item.finished(run.lane, stub, asked_in), again)]
-        if item.over:
+        if item.listed:
             return []
         item.pieces.append(text)
         if not how.live:
             return [f.ItemListed(run.id, item.finished(run.lane), source=how.source)]
+        facts = self._turned_to(run, item)
         place = (run.lane, item.output_index)
-        facts: Facts = [f.ItemAdded(*place, dict(item.fields))] if new else []
+        if new:
+            facts.append(f.ItemAdded(*place, dict(item.fields)))
         number = event.sequence_number
         return [*facts, f.Delta(*place, item.channel, 0, text, sequence_number=number)]
+
+    @staticmethod
+    def _turned_to(run: Run, item: LettaItem | None) -> Facts:
+        """A stream goes on to another item, and nothing else says that the last one is done."""
+        last, run.writing = run.writing, item
+        if item is not None:
+            item.over = False
+        if last is None or last is item or last.over:
+            return []
+        last.over = True
+        return [last.finished(run.lane)]
 
     def _called(
         self,
@@ -434,10 +451,9 @@ class LettaDialect:
         facts: Facts = []
         for (_, fields), one in zip(whole_of(message, None), message.returns, strict=True):
             maker = lane.calls.get(one.tool_call_id)
-            if maker is not None:
-                gone = maker is run and one.tool_call_id in run.asked
-                answered = (maker.id, one.tool_call_id, run.id, None, fields, gone)
-                facts.append(f.CallAnswered(*answered))
+            gone = maker is run and one.tool_call_id in run.asked
+            parent_id = "" if maker is None else maker.id
+            facts.append(f.CallAnswered(parent_id, one.tool_call_id, run.id, None, fields, gone))
         return facts
 
     def _decided(self, lane: _Lane, run: Run, message: ApprovalResponseMessage) -> Facts:
@@ -459,12 +475,11 @@ class LettaDialect:
         run.over = True
         items: list[f.ItemFinished] = []
         for item in run.items.values():
-            if item.over:
-                continue
+            asked = asks and item.is_call and item.fields["call_id"] in run.asked
+            if asked or not item.over:
+                stub = run.stub(item) if asked else None
+                items.append(item.finished(run.lane, stub, "letta_stream"))
             item.over = True
-            asked = asks and item.fields["call_id"] in run.asked if item.is_call else False
-            stub = run.stub(item) if asked else None
-            items.append(item.finished(run.lane, stub, "letta_stream"))
         head = {"id": run.id, **head}
         return [f.ResponseEnded(run.lane, run.id, status, head, tuple(items))]
 

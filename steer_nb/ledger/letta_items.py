@@ -32,12 +32,27 @@ _TEXTS: Final = {"message": ("output_text", "text"), "reasoning": ("reasoning_te
 
 @dataclass(slots=True)
 class LettaItem:
-    """One output item, as far as it came. `pieces` are those of its text or its arguments."""
+    """One output item, as far as it came.
+
+    Attributes
+    ----------
+    output_index : int
+        Its place in its run.
+    fields : dict
+        What is known of it, without what comes in pieces.
+    pieces : list of str
+        Those of its text, or of its arguments.
+    over : bool
+        It is complete, as far as is known: another one has begun, or the run has ended.
+    listed : bool
+        A history had it, whole.
+    """
 
     output_index: int
     fields: dict[str, Any]
     pieces: list[str] = field(default_factory=list)
     over: bool = False
+    listed: bool = False
 
     @property
     def channel(self) -> str:
@@ -96,6 +111,8 @@ class Run:
         Its stream was seen, at least in part.
     asked : set of str
         Calls that wait for the client, or did.
+    writing : LettaItem or None
+        What its stream is writing.
     """
 
     id: str
@@ -106,6 +123,7 @@ class Run:
     over: bool = False
     streamed: bool = False
     asked: set[str] = field(default_factory=set)
+    writing: LettaItem | None = None
 
     def item(self, key: str, fields: dict[str, Any]) -> tuple[LettaItem, bool]:
         """Find an item, or begin it: then the second value is True."""

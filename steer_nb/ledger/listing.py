@@ -94,10 +94,11 @@ def call_answered(ledger: Ledger, fact: f.CallAnswered, entry: Entry) -> Respons
     """A call got its answer: the first that is shown counts, as for every call."""
     parent = ledger.responses.get(fact.parent_id)
     shown = ledger.responses.get(fact.response_id)
+    keeper = shown if parent is None else parent
+    if keeper is not None and fact.result is not None and fact.call_id not in keeper.results:
+        keeper.results[fact.call_id] = CallResult(fact.response_id, fact.result, entry)
     if parent is None:
         return shown
-    if fact.result is not None and fact.call_id not in parent.results:
-        parent.results[fact.call_id] = CallResult(fact.response_id, fact.result, entry)
     stub = parent.required.get(fact.call_id)
     if stub is not None:
         if stub.item is None or stub.state in ("open", "filled"):

@@ -405,7 +405,8 @@ class ResponseState:
     items: dict[int, ItemState] = field(default_factory=dict)
     required: dict[str, RequiredInputState] = field(default_factory=dict)
     results: dict[str, CallResult] = field(default_factory=dict)
-    """By call: what its calls gave, where a service shows that in another response."""
+    """By call: what its calls gave, where a service shows that apart, in whichever response; and
+    what calls gave that were made before this trace."""
     steers: list[SteerState] = field(default_factory=list)
     continuations: list[RequestState] = field(default_factory=list)
     injects: list[InjectState] = field(default_factory=list)

@@ -22,7 +22,8 @@ class TraceSet(HasFrames, Sequence["Trace"]):
 
     It is a sequence of traces, and has the frames of all of them: `trace_id` tells in each row
     which trace it is of, and the frame `traces` says which file that is. Nothing is mixed: lanes
-    of one name in two files are two lanes.
+    of one name in two files are two lanes. Only files of one Letta conversation are read together:
+    a stream, the one that continues it, and a history that holds both show each run once.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ WORDS = {
     ("responses", "status"): [
         "in_progress", "completed", "incomplete", "failed", "error", "cancelled", "truncated",
     ],
-    ("items", "source"): ["added", "done", "terminal"],
+    ("items", "source"): ["added", "done", "terminal", "history"],
     ("tool_calls", "owner"): ["client", "server"],
     ("tool_calls", "result_kind"): ["value", "error", "denied", "cancelled", "none"],
     ("steers", "state"): ["sent", "accepted", "pending", "committed", "failed", "unknown"],

@@ -152,7 +152,7 @@ class ReasoningMessage(LettaMessage, frozen=True, kw_only=True, tag_field="messa
     ----------
     reasoning : str
         The text.
-    source : {"non_reasoner_model", "reasoner_model"}
+    source : {"non_reasoner_model", "reasoner_model"} or None
         Whether the model reasons by itself, or was asked to.
     signature : str or None
         The model's own, for thoughts that it takes back only unchanged.
@@ -160,7 +160,7 @@ class ReasoningMessage(LettaMessage, frozen=True, kw_only=True, tag_field="messa
 
     message_type: ClassVar[str] = "reasoning_message"
 
-    source: Literal["reasoner_model", "non_reasoner_model"] = "non_reasoner_model"
+    source: Literal["reasoner_model", "non_reasoner_model"] | None = "non_reasoner_model"
     reasoning: str
     signature: str | None = None
 

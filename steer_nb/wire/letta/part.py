@@ -83,15 +83,24 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
             raise _refused(cls, faults[0])
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as a JSON object: what the schema knows, then what was unknown."""
+    def to_dict(self, *, nulls: bool | None = None) -> dict[str, Any]:
+        """Give it as a JSON object: what the schema knows, then what was unknown.
+
+        Parameters
+        ----------
+        nulls : bool, optional
+            Whether to write fields that are null. By default as the service does: in all that it
+            writes itself, but for the pieces of a ``tool_call_message`` in token mode (chapter 2).
+        """
+        if nulls is None:
+            nulls = self._nulls
         head = {} if self._head is None else dict((self._head,))
         fields = {
-            field.encode_name: _plain(getattr(self, field.name))
+            field.encode_name: _plain(getattr(self, field.name), nulls)
             for field in msgspec.structs.fields(self)
             if field.name != "extra"
         }
-        if not self._nulls:
+        if not nulls:
             fields = {name: value for name, value in fields.items() if value is not None}
         return {**head, **fields, **self.extra}
 
@@ -109,7 +118,7 @@ def read(cls: type[_Part], value: dict[str, Any], faults: list[Fault], path: str
         A flag that decides something is missing: nothing is put in its place.
     """
     head = cls._head
-    named = head is None or head[0] not in value or value[head[0]] == head[1]
+    named = head is None or value.get(head[0]) in (None, head[1])
     try:
         found = msgspec.convert(value, cls)
     except (msgspec.ValidationError, RecursionError):
@@ -239,11 +248,11 @@ def _refused(cls: type[Part], fault: Fault) -> InvalidInput:
     return InvalidInput(msg, field=fault.field, value=fault.value, rule=fault.rule)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, nulls: bool) -> Any:
     if isinstance(value, Part):
-        return value.to_dict()
+        return value.to_dict(nulls=nulls)
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(one, nulls) for one in value]
     return value
 
 
