@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.answers import Answers
 from steer_nb.client.handshake import FAILURES, explain
-from steer_nb.client.outlet import Outlet
 from steer_nb.client.reconnecting import Reconnect, Reconnector
 from steer_nb.client.recorder import Recorder
 from steer_nb.client.runner import ToolRunner
@@ -76,7 +75,7 @@ class Core:
         self.functions: dict[str, Tool] = {}
         self.lanes: dict[str | None, LaneSettings] = {}
         self.answers = Answers(self)
-        self.outlet = Outlet(self)
+        self.outlet = service.outlet(self)
         self.sender = service.sender(self)
         self.runner = ToolRunner(self)
         self.reconnector = Reconnector(self, policy)

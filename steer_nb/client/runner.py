@@ -167,7 +167,7 @@ class ToolRunner:
         needed = [stub for stub in parent.waiting_for if not stub.optional]
         if not needed or any(stub.filled_by != "policy" for stub in needed):
             return
-        if rules.may_continue(parent) is not None:
+        if rules.may_continue(parent) is not None or self._core.line.works_on(lane.stream_id):
             return
         if parent.continuations:
             return  # one went out before, perhaps in another process: a person says what now

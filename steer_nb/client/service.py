@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from steer_nb.client.checking import Checker
-from steer_nb.client.line import Line
 from steer_nb.client.opening import place
+from steer_nb.client.outlet import Outlet
 from steer_nb.client.restoring import restore
 from steer_nb.client.sending import Sender
 from steer_nb.client.settings import DEFAULT_MODEL, prepare
+from steer_nb.client.socket_line import SocketLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from steer_nb.client.core import Core
+    from steer_nb.client.line import Line
     from steer_nb.client.opening import Opening
     from steer_nb.client.reach import Reach
     from steer_nb.client.settings import LaneSettings
@@ -40,6 +42,9 @@ class Service(Protocol):
 
     def line(self, core: Core) -> Line:
         """Make what is sent and received on."""
+
+    def outlet(self, core: Core) -> Outlet:
+        """Make what records requests, and lets them out."""
 
     def sender(self, core: Core) -> Sender:
         """Make what asks the rules, and builds requests."""
@@ -79,7 +84,11 @@ class Responses:
 
     def line(self, core: Core) -> Line:
         """One WebSocket after another."""
-        return Line(core, self.make_transport)
+        return SocketLine(core, self.make_transport)
+
+    def outlet(self, core: Core) -> Outlet:
+        """Each request is a message on the socket."""
+        return Outlet(core)
 
     def sender(self, core: Core) -> Sender:
         """Creates, steers, continuations and injects."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from steer_nb.client.line import Line
+from steer_nb.client.socket_line import SocketLine
 from steer_nb.client.recorder import Recorder
 from tests.soak.__main__ import main
 from tests.soak.run import Options, soak
@@ -52,14 +52,14 @@ def test_the_witnesses_notice_an_event_that_is_lost(monkeypatch):
 
 
 def test_the_witnesses_notice_a_message_that_is_sent_twice(monkeypatch):
-    post = Line.post
+    post = SocketLine.post
 
     def eager(self, key, text):
         post(self, key, text)
         if key == "create-20":
             post(self, key, text)
 
-    monkeypatch.setattr(Line, "post", eager)
+    monkeypatch.setattr(SocketLine, "post", eager)
     report = soak(SHORTER)
     assert any("was sent 1 times and received 2 times" in fault for fault in report.lost)
     assert any("something else was received than sent" in fault for fault in report.lost)
@@ -67,7 +67,7 @@ def test_the_witnesses_notice_a_message_that_is_sent_twice(monkeypatch):
 
 def test_the_witnesses_notice_what_grows(monkeypatch):
     kept = []
-    receive, post = Recorder.receive, Line.post
+    receive, post = Recorder.receive, SocketLine.post
 
     def hoarding(self, raw):
         kept.append(raw + " ")
@@ -78,7 +78,7 @@ def test_the_witnesses_notice_what_grows(monkeypatch):
         post(self, key, text)
 
     monkeypatch.setattr(Recorder, "receive", hoarding)
-    monkeypatch.setattr(Line, "post", watching)
+    monkeypatch.setattr(SocketLine, "post", watching)
     report = soak(SHORTER)
     assert report.lost == []
     grew = "\n".join(report.grew)
