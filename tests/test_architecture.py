@@ -10,7 +10,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "steer_nb"
 
 # From the ground up: each room may import those before it.
-ROOMS = ["errors", "wire", "trace", "ledger", "frames", "client", "simulator", "widgets", "magics"]
+ROOMS = [
+    "errors", "wire", "trace", "ledger", "frames", "client", "letta", "simulator", "widgets",
+    "magics",
+]  # fmt: skip
 TOP = {"cli", "demo", "__main__", "__init__", "_version", "nested", "testing"}
 
 # Functions that hand a person the next room's face; imported where they are called, never above.
@@ -20,6 +23,7 @@ LATE = {
     ("trace", "widgets"),
     ("ledger", "widgets"),
     ("client", "simulator"),
+    ("client", "letta"),
     ("client", "widgets"),
 }
 CORE_FORBIDDEN = {

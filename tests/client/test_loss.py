@@ -10,6 +10,8 @@ import pytest
 from steer_nb import connect, errors, load
 from steer_nb.client import transport as transport_module
 from steer_nb.client.endpoint import of_url
+from steer_nb.client.service import Responses
+from steer_nb.client.service import Responses
 from steer_nb.client.session import Session
 from steer_nb.client.transport import NotWritten, SocketClosed
 from steer_nb.simulator import Simulator
@@ -189,7 +191,7 @@ class Paper:
 
 def on_paper(**options):
     paper = Paper(**options)
-    session = Session("paper", of_url("http://127.0.0.1:1"), lambda: paper)
+    session = Session("paper", of_url("http://127.0.0.1:1"), Responses(lambda: paper))
     session.open(None)
     return session, paper
 

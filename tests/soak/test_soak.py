@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from steer_nb.client.socket_line import SocketLine
 from steer_nb.client.recorder import Recorder
+from steer_nb.client.socket_line import SocketLine
 from tests.soak.__main__ import main
 from tests.soak.run import Options, soak
 
