@@ -339,11 +339,11 @@ def _orphan(
         "arguments_json": None,
         "arguments_valid": None,
         "orphan": True,
-        "answered_s": _sent_s(request),
+        "answered_s": _sent_s(request) if kind != "none" else None,
         "result_text": text,
         "result_kind": kind,
-        "answered_in_response_id": request.response_id,
-        "answered_by": "unknown",
+        "answered_in_response_id": request.response_id if kind != "none" else None,
+        "answered_by": "unknown" if kind != "none" else None,
     }
 
 
