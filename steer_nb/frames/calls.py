@@ -97,7 +97,8 @@ class _Answers:
         if whole is None or whole[0].lane is not response.lane:
             return None
         sent = whole[0].sent
-        after = sent is not None and sent.seq > response.started.seq
+        # Of one that was listed, nobody saw when it began.
+        after = response.listed or (sent is not None and sent.seq > response.started.seq)
         return self._by_call.pop((None, key)) if after else None
 
     def rest(self) -> list[tuple[str | None, str, Message, dict[str, Any]]]:
