@@ -97,7 +97,8 @@ class _Answers:
         if whole is None or whole[0].lane is not response.lane:
             return None
         sent = whole[0].sent
-        after = sent is not None and sent.seq > response.started.seq
+        # Of one that was listed, nobody saw when it began.
+        after = response.listed or (sent is not None and sent.seq > response.started.seq)
         return self._by_call.pop((None, key)) if after else None
 
     def rest(self) -> list[tuple[str | None, str, Message, dict[str, Any]]]:
@@ -246,25 +247,26 @@ def _letta(response: ResponseState, item: ItemState, call: Row, found: Found | N
     request = answer = None
     if found is not None:
         request, answer = found
-    elif state is not None and state.state in ("sent", "confirmed", "cancelled"):
+    elif state is not None and state.state in ("sent", "confirmed"):
         answer = state.item
     result = shown.item if shown is not None else None if output is None else output.data
     kind, text = letta_result(result, answer)
+    if result is None and state is not None and state.state == "cancelled":
+        kind = "cancelled"
     ours = call["owner"] == "client"
     requested = _done_s(item) if ours else None if item.added is None else item.added.t
     answered = where = by = None
-    if kind != "none" or answer is not None:
+    if kind != "none":
         if shown is not None:
             where = shown.response_id
+        elif request is not None:
+            where = request.response_id
         elif state is not None:
             where = state.continuation_response_id
-        if where is None and request is not None:
-            where = request.response_id
     if not ours:
-        answered = (
-            shown.shown.t if shown is not None else None if output is None else _done_s(output)
-        )
-    elif kind != "none" or answer is not None:
+        answered = None if output is None else _done_s(output)
+        answered = answered if shown is None else shown.shown.t
+    elif kind != "none":
         answered = None if request is None else _sent_s(request)
         by = None if state is None else state.filled_by
         by = by if by in ("user", "code", "policy") else "unknown"
@@ -338,11 +340,11 @@ def _orphan(
         "arguments_json": None,
         "arguments_valid": None,
         "orphan": True,
-        "answered_s": _sent_s(request),
+        "answered_s": _sent_s(request) if kind != "none" else None,
         "result_text": text,
         "result_kind": kind,
-        "answered_in_response_id": request.response_id,
-        "answered_by": "unknown",
+        "answered_in_response_id": request.response_id if kind != "none" else None,
+        "answered_by": "unknown" if kind != "none" else None,
     }
 
 

@@ -24,6 +24,7 @@ from steer_nb.errors import (
 from steer_nb.frames.export.tables import columns_of
 from steer_nb.trace import SCHEMA, Header, Trace, TraceSet
 from tests.frames.export.played import played
+from tests.frames.letta_walks import LETTA_WALKS
 from tests.frames.test_schema import empty, full
 from tests.frames.walks import WALKS
 from tests.support.traces import TraceBuilder
@@ -67,7 +68,7 @@ def test_what_was_read_gives_the_same_metrics(tmp_path):
 
 
 @settings(deadline=None, max_examples=5)
-@given(WALKS)
+@given(WALKS | LETTA_WALKS)
 def test_any_trace_comes_back(tmp_path_factory, builder):
     folder = tmp_path_factory.mktemp("walk")
     builder.trace.export.parquet(folder, tables=EVERY)
