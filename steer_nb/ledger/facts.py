@@ -178,11 +178,15 @@ class ResponseStarted(Fact, frozen=True, gc=False):
 
 
 class ResponseListed(Fact, frozen=True, gc=False):
-    """The service lists a response that began unseen; `newest`: after all that is known."""
+    """The service lists a response that began unseen; `newest`: after all that is known.
+
+    `after` is the one that the same list has before it.
+    """
 
     lane: str | None
     response_id: str
     newest: bool
+    after: str | None = None
 
 
 class RequestJoined(Fact, frozen=True, gc=False):

@@ -310,7 +310,8 @@ class LettaDialect:
         newest = not self._is_older(lane, run)
         if newest:
             lane.run = run
-        facts.append(f.ResponseListed(lane.name, run_id, newest))
+        before = next(reversed(lane.listing), None)
+        facts.append(f.ResponseListed(lane.name, run_id, newest, before))
         return run
 
     @staticmethod
