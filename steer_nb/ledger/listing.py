@@ -52,7 +52,9 @@ def _place(lane: LaneState, after: str | None) -> int:
     seen = [at for at, one in enumerate(lane.responses) if one.id == after]
     if seen:
         return seen[0] + 1
-    return next((at for at, one in enumerate(lane.responses) if not one.listed), len(lane.responses))
+    return next(
+        (at for at, one in enumerate(lane.responses) if not one.listed), len(lane.responses)
+    )
 
 
 def item_listed(ledger: Ledger, fact: f.ItemListed, entry: Entry) -> ResponseState | None:

@@ -11,7 +11,6 @@ from steer_nb import connect, errors, load
 from steer_nb.client import transport as transport_module
 from steer_nb.client.endpoint import of_url
 from steer_nb.client.service import Responses
-from steer_nb.client.service import Responses
 from steer_nb.client.session import Session
 from steer_nb.client.transport import NotWritten, SocketClosed
 from steer_nb.simulator import Simulator

@@ -1,4 +1,4 @@
-"""Streams that break, answers that never come, servers that keep nothing: nothing lost or doubled."""
+"""Streams that break, answers that never come, servers that keep nothing: what becomes of it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_stream_that_is_lost_at_any_frame_is_read_on(serve, unbroken):
         assert rounds(lane, arm) == unbroken, f"lost {side} frame {at}"
     assert len(runs_of(simulator)) == EVERY - 1
     struck = [one for one in simulator.account if one["kind"] == "fault"]
-    assert len(struck) > 1.5 * EVERY
+    assert len(struck) > EVERY + 5
     assert not session.trace.frames.problems.query("kind == 'local'").size
 
 

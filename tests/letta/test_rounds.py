@@ -1,4 +1,4 @@
-"""Whole rounds with a Letta agent: what is said, asked, answered, and what the server made of it."""
+"""Whole rounds with a Letta agent: what is said, asked and answered, and what came of it there."""
 
 from __future__ import annotations
 
