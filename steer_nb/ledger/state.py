@@ -507,6 +507,8 @@ class LaneState:
     resume_from: str | None = None
     resumed: Entry | None = None
     last: Entry | None = None
+    kept: bool = False
+    """The service keeps its conversation, whatever becomes of a connection."""
     draft: str = ""
     """What is half typed in the box below it."""
 

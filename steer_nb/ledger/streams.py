@@ -37,6 +37,7 @@ def lost(ledger: Ledger, fact: f.StreamLost, entry: Entry) -> ResponseState | No
 
 def all_lost(ledger: Ledger, lane: LaneState, entry: Entry) -> None:
     """Nothing is read of a lane any more: the session was closed, or its process ended."""
+    lane.kept = True
     for request in lane.queue:
         _unknown(ledger, request, entry)
     lane.queue.clear()

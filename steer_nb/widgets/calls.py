@@ -53,6 +53,8 @@ _KINDS: Final = {
     "apply_patch_call": "apply patch",
     "tool_search_call": "tool search",
     "mcp_approval_request": "approval",
+    "letta_approval_call": "waits for you",
+    "letta_tool_call": "tool of the agent",
     "mcp_call": "MCP call",
     "mcp_list_tools": "MCP tools",
     "web_search_call": "web search",
