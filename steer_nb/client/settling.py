@@ -77,7 +77,7 @@ def going_on(core: Core, lane: LaneSettings) -> str:
     if state.queue:
         parts.append(f"{state.queue[0].key} not started")
     live = [steer for response in state.responses[-2:] for steer in response.live_steers]
-    parts += [f"steer {steer.steer_id or steer.key} {steer.state}" for steer in live]
+    parts += [f"steer {s.steer_id or s.key} {s.state.replace('_', ' ')}" for s in live]
     injects = [inject for response in state.responses[-2:] for inject in response.live_injects]
     parts += [f"{inject.key} not acknowledged" for inject in injects]
     if core.runner.busy(state):
@@ -105,7 +105,7 @@ def in_flight(core: Core, lane: LaneSettings) -> list[str]:
     said += [f"{request.key} is sent and has not begun" for request in state.queue]
     steers = [steer for response in state.responses for steer in response.steers]
     said += [
-        f"steer {steer.steer_id or steer.key} is {steer.state} and not committed"
+        f"steer {steer.steer_id or steer.key} is {steer.state.replace('_', ' ')} and not committed"
         for steer in steers
         if steer.live
     ]

@@ -134,8 +134,9 @@ def _progress(response: ResponseState, call: Row, found: Found | None) -> tuple[
     shown = response.results.get(call["call_key"])
     now: tuple[Any, ...] = ()
     if shown is not None or (state is not None and state.is_shown):
-        item = None if state is None else (state.item, state.continuation_response_id)
-        now = (shown, item)
+        now = (shown,)
+        if state is not None:
+            now = (shown, state.state, state.item, state.continuation_response_id)
     if found is None:
         return now
     request, answer = found

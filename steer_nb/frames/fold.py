@@ -181,6 +181,9 @@ class Fold:
         self.last = last
         if owner is not None:
             self.memo.pop(owner.id, None)
+        touched = self.ledger.touched
+        while touched:
+            self.memo.pop(touched.pop(), None)
 
     def _row(self, rows: Rows, entry: Entry, event: Event, owner: ResponseState | None) -> None:
         if entry.kind == "note":

@@ -300,6 +300,7 @@ def _broke_off(
         response.error_code, response.error_message = fact.code, fact.message
         if fact.type in FAULT_KINDS and response.request is not None:
             keeping.returned(ledger, response.request)  # it was refused, under an id of its own
+        keeping.hold(response.lane)
         if response.is_live:
             response.status = "failed"
             response.ended = entry

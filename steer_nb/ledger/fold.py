@@ -84,6 +84,9 @@ class Ledger:
         Why no new connection is tried any more, since the last one was lost.
     gone : set of str
         Responses that the service said it no longer has.
+    touched : set of str
+        Responses that the entries so far were about besides the one they belong to; whoever keeps
+        something for each response empties it.
     version : int
         Grows with every change that is more than text.
     """
@@ -105,6 +108,7 @@ class Ledger:
         self.reconnecting: f.Reconnecting | None = None
         self.gave_up: str | None = None
         self.gone: set[str] = set()
+        self.touched: set[str] = set()
         self.version = 0
         self.dialect = dialect_named(dialect)
         self._read = self.dialect.read
@@ -135,6 +139,8 @@ class Ledger:
                 self.version += 1
                 found = HANDLERS[type(fact)](self, fact, entry)
             if found is not None:
+                if owner is not None and owner is not found:
+                    self.touched.add(owner.id)
                 owner = found
             number = fact.sequence_number
             if number is not None:

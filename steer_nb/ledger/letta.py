@@ -27,15 +27,14 @@ Source: chapters 2 to 5 and 8 of the protocol notes on Letta (server 0.16.8).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.letta_events import LettaEvent, as_dict, is_translated, letta_event_of
 from steer_nb.ledger.letta_http import LettaRequest, released, request_of
-from steer_nb.ledger.letta_items import LettaItem, Run, call_fields, text_fields, whole_of
+from steer_nb.ledger.letta_items import Run
+from steer_nb.ledger.letta_lanes import Lane
+from steer_nb.ledger.letta_messages import message_facts
 from steer_nb.ledger.notes import read_note
 from steer_nb.ledger.responses import read
 from steer_nb.wire.letta import (
@@ -47,9 +46,7 @@ from steer_nb.wire.letta import (
     LettaPing,
     LettaStopReason,
     LettaUsageStatistics,
-    ReasoningMessage,
     SystemMessage,
-    ToolCallMessage,
     ToolReturnMessage,
     decoded_of,
     read_refusal,
@@ -67,50 +64,11 @@ __all__ = ["LettaDialect"]
 Facts = list[f.Fact]
 
 
-@dataclass(slots=True)
-class _Lane:
-    """What is known of a lane: an agent's default conversation, or a named one."""
-
-    name: str | None
-    agent_id: str | None = None
-    run: Run | None = None
-    """The newest run: what its stream brings, the ledger takes for what its lane is writing."""
-    speaking: Run | None = None
-    """The run of the stream that is being read: what names no run is about it."""
-    stopped: str | None = None
-    """A stop whose run is not known yet."""
-    waiting: int = 0
-    """Messages that were sent and got no answer yet."""
-    client_tools: frozenset[str] = frozenset()
-    calls: dict[str, Run] = field(default_factory=dict)
-    """Which run makes a call."""
-    requests: dict[str, list[str]] = field(default_factory=dict)
-    """The calls of each request for approval, by its message id."""
-    refused_for: set[str] = field(default_factory=set)
-    """Requests that the service named as it refused a message."""
-    listing: dict[str, LettaMessage] = field(default_factory=dict)
-    """The last message of each run of a list that is being read."""
-    n_unnamed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """How a message came: `live` in the stream of its lane's newest run, or from a `history`."""
-
-    live: bool
-    history: bool
-
-    @property
-    def source(self) -> str:
-        """What the frame `items` calls that, where the message is not live."""
-        return "history" if self.history else "done"
-
-
 class LettaDialect:
     """Reads the entries of one Letta trace, in order; see `read`."""
 
     def __init__(self) -> None:
-        self._lanes: dict[str | None, _Lane] = {}
+        self._lanes: dict[str | None, Lane] = {}
         self._runs: dict[str, Run] = {}
 
     def read(self, entry: Entry, event: Event | None = None) -> Sequence[f.Fact]:
@@ -149,6 +107,7 @@ class LettaDialect:
             facts += self._message(lane, event, message, history=history)
             if history and data.get("last") is True:
                 facts += self._list_ended(lane)
+                facts.append(f.Repeated(message.run_id or ""))  # whose message it is
         if event.found.problem is not None:
             facts.append(f.Odd(event.found.problem, event.found.detail))
         elif not event.known:
@@ -169,7 +128,7 @@ class LettaDialect:
 
     # -- what is sent --------------------------------------------------------------------------
 
-    def _request(self, lane: _Lane, entry: Entry, data: dict[str, Any]) -> Facts:
+    def _request(self, lane: Lane, entry: Entry, data: dict[str, Any]) -> Facts:
         asked = request_of(as_dict(entry.raw or ""), str(data.get("path") or ""))
         if asked is None or data.get("attempt"):
             return []
@@ -189,22 +148,16 @@ class LettaDialect:
             )
         ]
 
-    def _asking(self, lane: _Lane, asked: LettaRequest) -> str | None:
+    def _asking(self, lane: Lane, asked: LettaRequest) -> str | None:
         """Which run made the calls that a request answers: Letta's requests do not say."""
         for answer in asked.answers:
-            answer["tool_call_id"] = self._call_id(lane, answer["tool_call_id"])
+            answer["tool_call_id"] = lane.call_id(answer["tool_call_id"])
         makers = (lane.calls.get(answer["tool_call_id"]) for answer in asked.answers)
         return next((run.id for run in makers if run is not None), None)
 
-    @staticmethod
-    def _call_id(lane: _Lane, name: str) -> str:
-        """The call that an answer is about: old clients name the request instead (8)."""
-        calls = lane.requests.get(name, [])
-        return calls[0] if len(calls) == 1 else name
-
     # -- answers of HTTP that are no messages ---------------------------------------------------
 
-    def _body(self, lane: _Lane, event: LettaEvent, data: dict[str, Any]) -> Facts:
+    def _body(self, lane: Lane, event: LettaEvent, data: dict[str, Any]) -> Facts:
         path, body = str(data.get("body") or ""), as_dict(event.raw)
         if data.get("retried"):
             return []
@@ -230,7 +183,7 @@ class LettaDialect:
         facts += released(path, lane.name, [run.id for run in cancelled if run.lane == lane.name])
         return facts
 
-    def _about_run(self, lane: _Lane, path: str, body: dict[str, Any]) -> Facts:
+    def _about_run(self, lane: Lane, path: str, body: dict[str, Any]) -> Facts:
         """Read a run as the service has it: one that was asked for, or that a message began."""
         run_id, status = body.get("id"), body.get("status")
         if not isinstance(run_id, str) or not isinstance(status, str) or "agent_id" not in body:
@@ -248,19 +201,19 @@ class LettaDialect:
 
     # -- messages ------------------------------------------------------------------------------
 
-    def _lane(self, name: str | None) -> _Lane:
+    def _lane(self, name: str | None) -> Lane:
         lane = self._lanes.get(name)
         if lane is None:
-            lane = self._lanes[name] = _Lane(name)
+            lane = self._lanes[name] = Lane(name)
             if name is not None and name.startswith("agent-"):
                 lane.agent_id = name
         return lane
 
-    def _known(self, lane: _Lane, data: dict[str, Any]) -> Run | None:
+    def _known(self, lane: Lane, data: dict[str, Any]) -> Run | None:
         named = data.get("run")
         return self._runs.get(named) if isinstance(named, str) else lane.speaking
 
-    def _begin(self, lane: _Lane, run_id: str, facts: Facts) -> Run:
+    def _begin(self, lane: Lane, run_id: str, facts: Facts) -> Run:
         """A run begins, in its stream."""
         run = self._runs[run_id] = Run(run_id, lane.name, lane.client_tools, streamed=True)
         lane.run = lane.speaking = run
@@ -270,7 +223,7 @@ class LettaDialect:
         return run
 
     def _message(
-        self, lane: _Lane, event: LettaEvent, message: LettaMessage, *, history: bool
+        self, lane: Lane, event: LettaEvent, message: LettaMessage, *, history: bool
     ) -> Facts:
         facts: Facts = []
         run = self._runs.get(message.run_id or "")
@@ -282,14 +235,14 @@ class LettaDialect:
                 return []
             run = lane.run if lane.run is not None and not lane.run.over else None
             if run is None:
-                run = self._begin(lane, self._unnamed(lane), facts)
+                run = self._begin(lane, lane.unnamed(), facts)
         elif history:
             run = self._listed(lane, message.run_id, facts)
         else:
             run = self._begin(lane, message.run_id, facts)
         if history:
             lane.listing[run.id] = message
-            if run is lane.run or not self._is_older(lane, run):
+            if run is lane.run or not lane.is_older(run):
                 lane.run = run
         elif self._again(run, message):
             if lane.waiting and run is lane.run:
@@ -299,28 +252,20 @@ class LettaDialect:
         live = not history and run is lane.run and not run.over
         run.streamed = run.streamed or not history
         start = len(facts)
-        facts += self._items(lane, run, event, message, live=live, history=history)
+        facts += message_facts(lane, run, event, message, live=live, history=history)
         if len(facts) == start:
             facts.append(f.Repeated(run.id))
         return facts
 
-    def _listed(self, lane: _Lane, run_id: str, facts: Facts) -> Run:
+    def _listed(self, lane: Lane, run_id: str, facts: Facts) -> Run:
         """A run is first heard of in a history. It is newer than those that were listed before."""
         run = self._runs[run_id] = Run(run_id, lane.name)
-        newest = not self._is_older(lane, run)
+        newest = not lane.is_older(run)
         if newest:
             lane.run = run
         before = next(reversed(lane.listing), None)
         facts.append(f.ResponseListed(lane.name, run_id, newest, before))
         return run
-
-    @staticmethod
-    def _is_older(lane: _Lane, run: Run) -> bool:
-        """Whether a run of a list came before the newest that is known."""
-        newest = lane.run
-        if newest is None or newest is run:
-            return False
-        return newest.streamed and newest.id not in lane.listing
 
     def _again(self, run: Run, message: LettaMessage) -> bool:
         """Whether a stream that is read once more has come to where it was (5.3)."""
@@ -330,143 +275,6 @@ class LettaDialect:
             return True
         run.seq = message.seq_id
         return False
-
-    def _unnamed(self, lane: _Lane) -> str:
-        lane.n_unnamed += 1
-        return f"{lane.name}/run-{lane.n_unnamed}"
-
-    def _items(
-        self,
-        lane: _Lane,
-        run: Run,
-        event: LettaEvent,
-        message: LettaMessage,
-        *,
-        live: bool,
-        history: bool,
-    ) -> Facts:
-        if isinstance(message, LettaPing):
-            return []
-        how = _How(live, history)
-        if isinstance(message, AssistantMessage | ReasoningMessage):
-            key = f"{message.message_type}/{message.otid or message.id}"
-            item, new = run.item(key, text_fields(message, lane.agent_id))
-            return self._written(run, event, item, message.text, new, how)
-        if isinstance(message, ToolCallMessage | ApprovalRequestMessage):
-            return self._called(lane, run, event, message, how)
-        facts: Facts = []
-        for key, fields in whole_of(message, lane.agent_id):
-            item, new = run.item(key, fields)
-            _place(event, item)
-            finished = item.finished(run.lane)
-            if not how.live:
-                facts.append(f.ItemListed(run.id, finished, not new, how.source))
-            elif new:
-                facts += self._turned_to(run, None)
-                number = event.sequence_number
-                facts.append(msgspec.structs.replace(finished, sequence_number=number))
-            item.over = True
-        if isinstance(message, ToolReturnMessage):
-            facts += self._returned(lane, run, message)
-        elif isinstance(message, ApprovalResponseMessage):
-            facts += self._decided(lane, run, message)
-        return facts
-
-    def _written(
-        self,
-        run: Run,
-        event: LettaEvent,
-        item: LettaItem,
-        text: str,
-        new: bool,
-        how: _How,
-        asked_in: str = "",
-    ) -> Facts:
-        """Take a piece of an item, or, from a history, all of it."""
-        _place(event, item)
-        if how.history:
-            again = not new and item.over and "".join(item.pieces) == text
-            item.pieces, item.over, item.listed = [text], True, True
-            stub = run.stub(item) if asked_in else None
-            return [f.ItemListed(run.id, item.finished(run.lane, stub, asked_in), again)]
-        if item.listed:
-            return []
-        item.pieces.append(text)
-        if not how.live:
-            return [f.ItemListed(run.id, item.finished(run.lane), source=how.source)]
-        facts = self._turned_to(run, item)
-        place = (run.lane, item.output_index)
-        if new:
-            facts.append(f.ItemAdded(*place, dict(item.fields)))
-        number = event.sequence_number
-        return [*facts, f.Delta(*place, item.channel, 0, text, sequence_number=number)]
-
-    @staticmethod
-    def _turned_to(run: Run, item: LettaItem | None) -> Facts:
-        """A stream goes on to another item, and nothing else says that the last one is done."""
-        last, run.writing = run.writing, item
-        if item is not None:
-            item.over = False
-        if last is None or last is item or last.over:
-            return []
-        last.over = True
-        return [last.finished(run.lane)]
-
-    def _called(
-        self,
-        lane: _Lane,
-        run: Run,
-        event: LettaEvent,
-        message: ToolCallMessage | ApprovalRequestMessage,
-        how: _How,
-    ) -> Facts:
-        facts: Facts = []
-        waits = isinstance(message, ApprovalRequestMessage)
-        named: list[str] = []
-        for call in message.calls:
-            call_id = call.tool_call_id or message.otid or message.id
-            # In token mode the name stands in the first piece only, the arguments come in pieces.
-            fields = call_fields(message, call, lane.agent_id)
-            item, new = run.item(f"{message.message_type}/{call_id}", fields)
-            if call.name is not None:
-                item.fields["name"] = call.name
-            lane.calls[call_id] = run
-            if waits:
-                named.append(call_id)
-                run.asked.add(call_id)
-            text, source = call.arguments or "", ""
-            if waits and how.history:
-                source = "letta_409" if message.id in lane.refused_for else "letta_history"
-            facts += self._written(run, event, item, text, new, how, source)
-        if waits:
-            calls = lane.requests.setdefault(message.id, [])
-            calls += [name for name in named if name not in calls]
-            if how.history and run.asked - set(named):
-                # Some servers stream calls that they drop (9.1); the stored request is what counts.
-                lane.requests[message.id] = named
-                run.asked &= set(named)
-                facts.append(f.InputNamed(run.id, tuple(named)))
-        return facts
-
-    def _returned(self, lane: _Lane, run: Run, message: ToolReturnMessage) -> Facts:
-        facts: Facts = []
-        for (_, fields), one in zip(whole_of(message, None), message.returns, strict=True):
-            maker = lane.calls.get(one.tool_call_id)
-            gone = maker is run and one.tool_call_id in run.asked
-            parent_id = "" if maker is None else maker.id
-            facts.append(f.CallAnswered(parent_id, one.tool_call_id, run.id, None, fields, gone))
-        return facts
-
-    def _decided(self, lane: _Lane, run: Run, message: ApprovalResponseMessage) -> Facts:
-        facts: Facts = []
-        for one in message.decisions:
-            call_id = self._call_id(lane, one.tool_call_id)
-            maker = lane.calls.get(call_id)
-            if maker is not None:
-                # What the service writes into the very run that asked is no client's (3.4).
-                answer = {**one.to_dict(), "tool_call_id": call_id}
-                facts.append(f.CallAnswered(maker.id, call_id, run.id, answer, None, maker is run))
-        return facts
 
     # -- ends ----------------------------------------------------------------------------------
 
@@ -484,7 +292,7 @@ class LettaDialect:
         head = {"id": run.id, **head}
         return [f.ResponseEnded(run.lane, run.id, status, head, tuple(items))]
 
-    def _stopped(self, lane: _Lane, run: Run | None, reason: str) -> Facts:
+    def _stopped(self, lane: Lane, run: Run | None, reason: str) -> Facts:
         status = run_status(reason)
         if run is not None and not run.over:
             head: dict[str, Any] = {"status": reason}
@@ -497,12 +305,12 @@ class LettaDialect:
         lane.stopped = reason  # the error behind it says of which run, if one follows
         return []
 
-    def _used(self, lane: _Lane, run: Run | None, message: LettaUsageStatistics) -> Facts:
+    def _used(self, lane: Lane, run: Run | None, message: LettaUsageStatistics) -> Facts:
         facts: Facts = []
         if lane.stopped is not None:
             # Nothing of this run was shown, not even its id.
             reason, lane.stopped = lane.stopped, None
-            run = self._begin(lane, self._unnamed(lane), facts)
+            run = self._begin(lane, lane.unnamed(), facts)
             facts += self._stopped(lane, run, reason)
         if run is None:
             return facts
@@ -519,7 +327,7 @@ class LettaDialect:
         head = {"id": run.id, "usage": usage}
         return [*facts, f.ResponseProgress(run.lane, run.id, head)]
 
-    def _failed(self, lane: _Lane, message: LettaErrorMessage) -> Facts:
+    def _failed(self, lane: Lane, message: LettaErrorMessage) -> Facts:
         facts: Facts = []
         told = read_refusal(message.to_dict())
         error = {"code": told.code, "message": told.message}
@@ -536,7 +344,7 @@ class LettaDialect:
         place = (lane.name if run is None else run.lane, told.code, told.message)
         return [*facts, f.ServerError(*place, None, told.kind, None, owner)]
 
-    def _list_ended(self, lane: _Lane) -> Facts:
+    def _list_ended(self, lane: Lane) -> Facts:
         """A list is over: so are its runs, as far as what stands last in each says so."""
         facts: Facts = []
         for run_id, last in lane.listing.items():
@@ -550,10 +358,3 @@ class LettaDialect:
             run.over = status != "truncated"  # its end may still come
         lane.listing.clear()
         return facts
-
-
-def _place(event: LettaEvent, item: LettaItem) -> None:
-    """Say in an event, for the tables, which item it is about."""
-    found: Final = item.fields.get("id")
-    event.item_id = found if isinstance(found, str) else None
-    event.output_index = item.output_index

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from steer_nb.letta.following import Following
-from steer_nb.letta.history import History, answering, conversation_path, pending_in, run_of
+from steer_nb.letta.history import (
+    PAGE,
+    History,
+    answering,
+    conversation_path,
+    pending_in,
+    run_of,
+)
 from steer_nb.letta.http import Lost
 from steer_nb.wire.letta import read_refusal
 
@@ -270,7 +277,7 @@ class Exchange:
         found = found or answering(messages, self._message.call_ids)
         place = {"lane": self._lane.stream_id, "key": self._message.key}
         if found is None:
-            if self._message.background:
+            if self._message.background and len(messages) < PAGE:
                 self._recorder.note("unsent", **place, reason="the server does not have it")
             else:
                 self._recorder.note("stream_lost", **place, reason="it is not in the history")

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from steer_nb.client.settings import LaneSettings
     from steer_nb.letta.http import Http
 
-__all__ = ["History", "Listed", "answering", "conversation_path", "pending_in", "run_of"]
+__all__ = ["PAGE", "History", "Listed", "answering", "conversation_path", "pending_in", "run_of"]
 
 PAGE: Final = 100
+"""So many messages are read at most: what is not among as many may yet be there."""
 _UNSTREAMED: Final = frozenset(
     {"approval_request_message", "approval_response_message", "tool_return_message"}
 )

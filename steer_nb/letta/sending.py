@@ -89,20 +89,30 @@ class LettaSender(Sender):
         if reason is not None:
             reason += "; steer() keeps this here, and sends it as soon as that is done"
             raise LaneBusy(on_lane(lane, reason))
-        kept = self._kept(state, again)
+        within = self._within(again)
+        kept = [steer for steer in self._kept(state) if steer.key not in within]
         messages = [*_said(kept), *([] if value is None else messages_of(value))]
         if not messages:
             rule = "a request to an agent says something"
             msg = f"Lane {lane.name}: there is nothing to say, and {rule}."
             raise InvalidInput(msg, field="input", value=value, rule=rule)
         fields, functions = _own(overrides)
-        keys = [steer.key for steer in kept]
+        keys = [*(key for key in within if key != again), *(steer.key for steer in kept)]
         return self._way.say(lane, messages, fields, functions, steers=keys, again=again)
 
     @staticmethod
-    def _kept(state: LaneState | None, again: str | None = None) -> list[SteerState]:
-        kept = [] if state is None else keeping.kept_on(state)
-        return [steer for steer in kept if steer.key != again]
+    def _kept(state: LaneState | None) -> list[SteerState]:
+        return [] if state is None else keeping.kept_on(state)
+
+    def _within(self, again: str | None) -> list[str]:
+        """What was kept here and is in a message that is sent again: it is not sent twice."""
+        ledger = self._core.ledger
+        request = ledger.requests.get(again or "")
+        if request is None:
+            return [] if again is None else [again]
+        steers = [ledger.steers[key] for key in request.steers if key in ledger.steers]
+        states = ("queued_here", "unknown")
+        return [one.key for one in steers if one.state in states and one.decision is None]
 
     def steer(self, lane: LaneSettings, value: Any, again: str | None = None) -> str:
         """Keep a message here until it can be sent; return its local key.
@@ -237,7 +247,8 @@ class LettaSender(Sender):
         said = [one for one in request.own_input if one.get("type") == "message"]
         answers = [dict(one) for one in request.answers]
         messages = [{"type": "approval", "approvals": answers}, *messages_of(said)]
-        return self._way.say(lane, messages, {}, {}, parent_id=parent.id, again=request.key)
+        place = {"steers": self._within(request.key), "parent_id": parent.id}
+        return self._way.say(lane, messages, {}, {}, again=request.key, **place)
 
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
         """Return the text that `answer` would send now; the ids of its messages are made then."""

@@ -7,6 +7,7 @@ import json
 import pandas as pd
 import pytest
 
+from steer_nb.frames import TABLES
 from steer_nb.trace import Trace, TraceSet
 from tests.frames.test_responses import rows
 from tests.support.letta import (
@@ -149,6 +150,37 @@ def test_items_say_where_they_were():
     content = [json.loads(text) for text in items["content_json"]]
     assert content[0]["step_id"] == "step-run-1"
     assert content[0]["message_id"] == "message-run-1"
+
+
+def listed() -> LettaBuilder:
+    """A history that is about several runs, one of which is being written."""
+    builder = LettaBuilder().ping("run-2").say()
+    user = ("user_message", "run-1")
+    builder.history(
+        *(builder.body(*user, content="x", otid=f"o-{number}") for number in range(3)),
+        builder.body("user_message", "run-2", content="y", otid="o-4"),
+    )
+    return builder.text("run-2", "Hi").stop()
+
+
+def several() -> LettaBuilder:
+    """An answer that is about several runs."""
+    builder = asked().text("run-2", "Hi")
+    cancel = {"run-1": "cancelled", "run-2": "cancelled"}
+    return builder.body_of(cancel, path=f"/v1/agents/{AGENT}/messages/cancel")
+
+
+@pytest.mark.parametrize("make", [asked, lambda: answered(asked()), listed, several])
+def test_reading_on_entry_by_entry_gives_the_same(make):
+    trace = make().trace
+    growing = Trace(trace.header)
+    for entry in trace:
+        growing.append(entry)
+        for name in growing.frames:
+            growing.frames[name]
+    for name, table in TABLES.items():
+        expected = trace.frames.table(name, columns=table.all)
+        pd.testing.assert_frame_equal(growing.frames.table(name, columns=table.all), expected)
 
 
 # -- several files ---------------------------------------------------------------------------------

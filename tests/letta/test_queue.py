@@ -23,7 +23,8 @@ def test_text_for_a_waiting_agent_goes_out_behind_the_answers(serve):
     first, second = lane.send("Be quick."), lane.steer("And be careful.")
     assert [first.state, second.state] == ["queued_here", "queued_here"]
     assert lane.state == "waiting_input"
-    assert "queued_here" in repr(first)
+    assert "queued here" in repr(first)
+    assert f"steer {first.key} is queued here and not committed" in lane.in_flight
     assert len(asked_of(simulator, "/messages")) == 1
     lane.fill(lane.required_input[0].key, approve=True)
     response = lane.send_continuation("Thank you.")

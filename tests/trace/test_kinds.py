@@ -502,6 +502,7 @@ def test_what_is_no_stream_of_the_responses_api_is_not_served_again(tmp_path):
 
 def letta_message(kind, run="run-1", **fields):
     shared = {"id": "message-1", "otid": "o-1", "run_id": run, "message_type": kind}
+    shared["date"] = "2026-11-30T00:23:04+00:00"
     return json.dumps({**shared, **fields})
 
 

@@ -17,6 +17,12 @@ this server publishes.
 
 from __future__ import annotations
 
+from steer_nb.wire.letta.calling import (
+    ApprovalRequestMessage,
+    ApprovalResponseMessage,
+    ToolCallMessage,
+    ToolReturnMessage,
+)
 from steer_nb.wire.letta.calls import (
     ApprovalReturn,
     Decision,
@@ -35,24 +41,19 @@ from steer_nb.wire.letta.inputs import (
     ToolReturnCreate,
     input_of,
 )
+from steer_nb.wire.letta.message import LettaMessage, Message
 from steer_nb.wire.letta.messages import (
     MESSAGE_TYPES,
-    ApprovalRequestMessage,
-    ApprovalResponseMessage,
     AssistantMessage,
     EventMessage,
     HiddenReasoningMessage,
     LettaErrorMessage,
-    LettaMessage,
     LettaPing,
     LettaStopReason,
     LettaUsageStatistics,
-    Message,
     ReasoningMessage,
     SummaryMessage,
     SystemMessage,
-    ToolCallMessage,
-    ToolReturnMessage,
     UnknownMessage,
     UserMessage,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -168,8 +168,13 @@ def _field_by_field(
         held, kinds = value[name], cls._parts.get(name)
         try:
             if kinds is not None and held is not None:
-                fields[field.name] = _pieces(held, kinds, faults, joined(path, name))
-                if fields[field.name] is None:
+                fields[field.name] = found = None
+                if type(held) in _shapes(field.type):
+                    fields[field.name] = found = _pieces(held, kinds, faults, joined(path, name))
+                else:
+                    shapes = " nor ".join(_SHAPES[shape] for shape in _shapes(field.type))
+                    faults.append(Fault(joined(path, name), f"is no {shapes}", held))
+                if found is None:
                     extra[name] = held
             else:
                 fields[field.name] = msgspec.convert(held, field.type)
@@ -184,9 +189,6 @@ def _field_by_field(
 def _pieces(held: Any, kinds: tuple[type[Part], ...], faults: list[Fault], path: str) -> Any:
     if isinstance(held, dict):
         return _piece(held, kinds, faults, path)
-    if not isinstance(held, list | tuple):
-        faults.append(Fault(path, "is neither a list nor an object", held))
-        return None
     found = (_piece(one, kinds, faults, f"{path}[{at}]") for at, one in enumerate(held))
     return tuple(one for one in found if one is not None)
 
@@ -226,6 +228,17 @@ def _blank(kind: Any) -> Any:
     if kind is bool:
         raise Unreadable
     return {} if kind == dict[str, Any] else () if _is_list(kind) else ""
+
+
+_SHAPES: Final[dict[type, str]] = {list: "list", dict: "object"}
+
+
+def _shapes(kind: Any) -> list[type]:
+    """In which shapes a field may hold pieces: a list of them, an object that is one, or both."""
+    args = (kind, *get_args(kind))
+    listed = any(map(_is_list, args))
+    alone = any(isinstance(one, type) and issubclass(one, Part) for one in args)
+    return [shape for shape, there in ((list, listed), (dict, alone)) if there]
 
 
 def _is_list(kind: Any) -> bool:
