@@ -37,6 +37,8 @@ def queued(ledger: Ledger, fact: f.SteerQueued, entry: Entry) -> ResponseState |
     steer.state, steer.queued = "queued_here", entry
     if steer.parent is not None:
         steer.parent.lane.last = entry
+        steer.deltas_at_send = steer.parent.n_deltas
+        steer.characters_at_send = steer.parent.n_characters
         drafts.said(steer.parent.lane, fact.input)
     return steer.parent
 

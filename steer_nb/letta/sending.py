@@ -247,8 +247,9 @@ class LettaSender(Sender):
         said = [one for one in request.own_input if one.get("type") == "message"]
         answers = [dict(one) for one in request.answers]
         messages = [{"type": "approval", "approvals": answers}, *messages_of(said)]
-        place = {"steers": self._within(request.key), "parent_id": parent.id}
-        return self._way.say(lane, messages, {}, {}, again=request.key, **place)
+        kept, again = self._within(request.key), request.key
+        say = self._way.say
+        return say(lane, messages, {}, {}, steers=kept, parent_id=parent.id, again=again)
 
     def preview(self, lane: LaneSettings, items: list[dict[str, Any]], overrides: Overrides) -> str:
         """Return the text that `answer` would send now; the ids of its messages are made then."""
