@@ -186,7 +186,9 @@ class Session(Reach):
         fork : Lane, Response or str, optional
             The lane or response (or its name or id) that it continues from.
         **settings
-            Any other field of `response.create`.
+            Any other field of `response.create`. At a Letta server: `agent`, the id of an agent,
+            whose new conversation the lane is, or that `conversation` (``default`` is the agent's
+            own), and any field of Letta's requests, such as `max_steps` or `stream_tokens`.
 
         Raises
         ------

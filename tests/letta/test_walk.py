@@ -68,7 +68,7 @@ def walk(session, simulator, seed, *, steps=8):
         lost = [one for one in lane.session.read(_undecided) if one in own]
         if not lost:
             break
-        for key in lost:
+        for key in lost[:1]:
             handle = next(one for one in said.values() if one.key == key)
             said[next(t for t, one in said.items() if one.key == key)] = handle.send_again()
             lane.wait(PATIENCE)
