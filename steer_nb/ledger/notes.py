@@ -112,6 +112,8 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
             return (f.StreamResumed(_name(data, "key"), tuple(map(str, steers))),)
         case "request_found":
             return (f.RequestFound(_name(data, "key"), _name(data, "response_id")),)
+        case "input_released":
+            return (f.InputReleased(lane, (_name(data, "parent"),), False),)
         case "unsent":
             return (f.Unsent(_name(data, "key"), str(data.get("reason", ""))),)
         case "problem":

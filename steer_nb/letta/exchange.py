@@ -30,6 +30,7 @@ from steer_nb.letta.history import (
 )
 from steer_nb.letta.http import Lost
 from steer_nb.wire.letta import read_refusal
+from steer_nb.wire.letta.content import messages_of
 
 if TYPE_CHECKING:
     from steer_nb.client.core import Core
@@ -249,6 +250,32 @@ class Exchange:
         if waiting is not None:
             runs.add(waiting.run_id)
         self._history.record(messages, runs=runs)
+        if fault == "nothing_pending":
+            self._release()
+        if fault == "pending_approval" and waiting is not None and self._message.parent_id is None:
+            self._keep(waiting.run_id)
+
+    def _release(self) -> None:
+        """The server waits for none of these answers, and has none: nobody has to give them."""
+        parent = self._core.ledger.responses.get(self._message.parent_id or "")
+        if parent is not None and parent.waiting_for:
+            place = {"lane": self._lane.stream_id, "parent": parent.id}
+            self._recorder.note("input_released", **place, reason="the server does not wait for it")
+
+    def _keep(self, run_id: str | None) -> None:
+        """What was said to an agent that waits is kept for behind the answers (9.1)."""
+        ledger, message = self._core.ledger, self._message
+        steers = [ledger.steers[key] for key in message.steers if key in ledger.steers]
+        known = sum(len(messages_of(steer.input)) for steer in steers)
+        own = [{k: v for k, v in one.items() if k != "otid"} for one in message.body["messages"]]
+        said: Any = own[known:]
+        if not said or run_id not in ledger.responses:
+            return
+        if len(said) == 1 and said[0]["role"] == "user" and isinstance(said[0]["content"], str):
+            said = said[0]["content"]
+        place = {"lane": self._lane.stream_id, "key": self._core.outlet.new_key("steer")}
+        self._recorder.note("steer_queued", **place, parent=run_id, input=said, again=message.key)
+        self._recorder.sync()
 
     def _unconfirmed(self) -> bool:
         """Whether answers that it carries were not shown by the service yet."""

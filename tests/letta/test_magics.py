@@ -6,6 +6,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import steer_nb
+from steer_nb.magics.completion import KernelOffers
 from steer_nb.simulator.letta import LettaSimulator
 from tests.letta.stage import PATIENCE, asked_of
 
@@ -50,6 +51,8 @@ def test_a_round_with_magics(shell, simulator, capsys):
     frame = run(shell, "%steer frame required_inputs")
     assert list(frame.state) == ["confirmed"]
     assert len(asked_of(simulator, "/messages")) == 2
+    offers = KernelOffers(shell)
+    assert offers.words("agent", []) == [simulator.agent_id]
     talk = lane.settings["conversation"]
     run(shell, "%steer close cleaner")
     run(shell, f"%steer open again --conversation {talk}")

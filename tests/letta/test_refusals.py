@@ -32,9 +32,14 @@ def test_a_message_to_an_agent_that_waits_shows_what_it_waits_for(serve, faults)
     assert "waiting for approval" in response.error["message"]
     (needed,) = lane.required_input
     assert needed.name == "delete_file"
+    (steer,) = lane.steers  # what was said is not lost
+    assert (steer.state, steer.text) == ("queued_here", "Hello")
+    with pytest.raises(errors.LaneBusy, match=f"already sent again, as {steer.key}"):
+        response.send_again()
     lane.fill(needed.key, approve=True)
-    lane.send_continuation("Hello")
+    lane.send_continuation()
     assert lane.wait(PATIENCE) == "idle"
+    assert steer.state == "committed"
     assert len(runs_of(simulator)) == 1
     assert "Hello" in lane.text
 
@@ -83,6 +88,10 @@ def test_answers_to_what_is_not_asked_any_more_come_back(serve):
     assert "No tool call is currently awaiting approval" in response.error["message"]
     assert not runs_of(simulator)
     assert steer.state == "queued_here"
+    assert (lane.state, lane.required_input) == ("failed", ())
+    lane.create("Hello")
+    assert lane.wait(PATIENCE) == "idle"
+    assert steer.state == "committed"
 
 
 @pytest.mark.parametrize("said", ["rate", "Look at the files."])

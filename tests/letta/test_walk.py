@@ -1,4 +1,4 @@
-"""Random talks with an agent over a bad line: nothing said is lost or doubled, no tool runs twice."""
+"""Random talks with an agent over a bad line: nothing said is lost or doubled, nor run twice."""
 
 from __future__ import annotations
 
