@@ -16,12 +16,12 @@ from steer_nb.frames.wide import wide_of
 from steer_nb.ledger import DEFAULT_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from steer_nb.frames.columns import Columns
     from steer_nb.trace import TraceSet
 
-__all__ = ["SetFrames"]
+__all__ = ["SetFrames", "joined", "joined_all"]
 
 
 class SetFrames(Frames):
@@ -68,7 +68,7 @@ class SetFrames(Frames):
         with self._lock:
             if name == "events":
                 parts = [trace.frames.table(name, chosen) for trace in self._set]
-                frame = _joined([part for part in parts if len(part)], frame_of(chosen.columns, {}))
+                frame = joined([part for part in parts if len(part)], frame_of(chosen.columns, {}))
             else:
                 rows = self.rows(name)
                 values = {c.name: [row.get(c.name) for row in rows] for c in chosen.columns}
@@ -143,7 +143,7 @@ class SetFrames(Frames):
         return frame
 
 
-def _joined(parts: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
+def joined(parts: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
     """Put frames of the same columns one behind the other; words that only some have are kept."""
     if not parts:
         return empty
@@ -155,6 +155,11 @@ def _joined(parts: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
     for part in parts:
         part.attrs = {}
     return pd.concat(parts, ignore_index=True)
+
+
+def joined_all(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames of the same columns one behind the other; also where all are empty."""
+    return joined([part for part in parts if len(part)], parts[0])
 
 
 def _same_words(name: str, parts: list[pd.DataFrame]) -> None:
