@@ -151,23 +151,24 @@ class Recorded:
         return self._sets[which]
 
     def _gathered(self) -> tuple[list[Trace], list[Problem]]:
-        traces: list[Trace] = []
-        problems: list[Problem] = []
+        every = self._gathering()
         for name in self.files:
-            gathering = Gathering(strict=self.strict, report=self._count, base=Path(self.base))
             fate = self.fates.get(name)
             if fate is None:
-                gathering.take(Path(name))
-            else:
-                problems += fate.problems
-                if fate.file is None:
-                    continue
-                gathering.take(Path(fate.file))
-                for trace in gathering.traces:
+                every.take(Path(name))
+                continue
+            every.problems += fate.problems
+            if fate.file is not None:
+                one = self._gathering()
+                one.take(Path(fate.file))
+                for trace in one.traces:
                     trace.header = msgspec.structs.replace(trace.header, trace_id=fate.trace_id)
-            traces += gathering.traces
-            problems += gathering.problems
-        return traces, problems
+                every.traces += one.traces
+                every.problems += one.problems
+        return every.traces, every.problems
+
+    def _gathering(self) -> Gathering:
+        return Gathering(strict=self.strict, report=self._count, base=Path(self.base))
 
     def _count(self, n_bytes: int) -> None:
         self._bytes += n_bytes
