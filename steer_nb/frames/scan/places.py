@@ -218,8 +218,8 @@ class Dataset:
         if missing:
             one = next(name for name in columns.names if name in missing)
             msg = (
-                f"No file of {table!r} in {self._folder} has the column {one!r}: it was exported "
-                f"without. Export it with tables={{{table!r}: [..., {one!r}]}}."
+                f"No file of {table!r} in {self._folder} has the column {one!r}: name it in "
+                "tables= of export.parquet to have it there."
             )
             raise UnknownColumn(msg)
 

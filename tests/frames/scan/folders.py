@@ -67,6 +67,8 @@ def filled(folder: Path) -> Path:
     (folder / "k_empty").write_bytes(b"")
     torn = gzip.compress((folder / "a_seven.jsonl").read_bytes())
     (folder / "l_torn.gz").write_bytes(torn[:-20])
+    named(seven, "b" * 32).save(folder / "l_torn.jsonl")
+    (folder / "l_torn.jsonl").write_bytes((folder / "l_torn.jsonl").read_bytes()[:-20])
     (folder / "m_odd.jsonl").write_text(
         "\n".join([*WHOLE, "{no json", completed("r2")]), encoding="utf-8"
     )

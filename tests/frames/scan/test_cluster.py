@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 
 import steer_nb
 from steer_nb.errors import TraceError
-from steer_nb.frames import FRAME_NAMES, TABLES, read_parquet, read_table, summary_of
+from steer_nb.frames import FRAME_NAMES, TABLES, read_parquet, summary_of
 from tests.frames.scan.folders import EVERY, PRICES, assert_same, filled
 from tests.frames.scan.workers import alive, dies_once
 
@@ -55,8 +55,8 @@ def test_a_dataset(client, folder, tmp_path):
     back = read_parquet(tmp_path)
     runs = steer_nb.scan(tmp_path, partition_size=200_000)
     assert runs.npartitions > 2
-    events, summary = dask.compute(runs.frames.table("events", EVERY["events"]), runs.summary())
-    assert_same(events, read_table(tmp_path, "events", columns=EVERY["events"]), "events")
+    events, summary = dask.compute(runs.frames.events, runs.summary())
+    assert_same(events, back["events"], "events")
     assert_same(summary, summary_of(back), "summary")
 
 
