@@ -7,7 +7,7 @@ tasks in common that decode the files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from steer_nb.errors import MissingExtra
 from steer_nb.frames.arrays import frame_of
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
     import dask.dataframe as dd
     import pandas as pd
+    from dask.delayed import Delayed
 
     from steer_nb.frames.columns import Column
 
 __all__ = ["Graph", "dask_frames", "meta_of", "token_of"]
+
+
+T = TypeVar("T")
 
 
 def dask_frames() -> Any:
@@ -119,6 +123,23 @@ class Graph:
         meta : DataFrame
             The empty frame.
         """
+        tasks, key = self._joint(name, make, together)
+        return self._frame(name, tasks, [key], meta)
+
+    def value(
+        self, name: str, make: Callable[[Any], T], together: Callable[[Sequence[T]], T]
+    ) -> Delayed:
+        """Give something else that is made of something of each part; see `whole`."""
+        from dask.delayed import Delayed
+
+        tasks, key = self._joint(name, make, together)
+        delayed: Any = Delayed
+        found: Delayed = delayed(key, {**self._tasks, **tasks})
+        return found
+
+    def _joint(
+        self, name: str, make: Callable[[Any], Any], together: Callable[[Sequence[Any]], Any]
+    ) -> tuple[dict[Any, Any], Any]:
         token = token_of(self._token, make)
         tasks: dict[Any, Any] = {
             (f"steer-{name}-of-part-{token}", at): (make, part)
@@ -126,7 +147,7 @@ class Graph:
         }
         key = (f"steer-{name}-{token_of(token, together)}", 0)
         tasks[key] = (together, list(tasks))
-        return self._frame(name, tasks, [key], meta)
+        return tasks, key
 
     def _frame(
         self, name: str, tasks: dict[Any, Any], keys: list[Any], meta: pd.DataFrame

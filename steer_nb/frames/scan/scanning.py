@@ -6,9 +6,10 @@ import difflib
 import html
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.errors import InvalidInput, TraceError, UnknownColumn, UnknownFrame
+from steer_nb.frames.metrics.difference import TraceDiff, side_of, sides_together
 from steer_nb.frames.metrics.measures import STALL_S, checked_stall
 from steer_nb.frames.metrics.names import FRAME_NAMES
 from steer_nb.frames.metrics.prices import Prices
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import dask.dataframe as dd
+    from dask.delayed import Delayed
 
     from steer_nb.frames.columns import Columns
     from steer_nb.frames.metrics.prices import PriceTable
     from steer_nb.frames.scan.places import Place
+    from steer_nb.trace.answers import HasFrames
 
 __all__ = ["Scan", "ScanFrames", "ScanMetrics", "scan"]
 
@@ -235,6 +238,43 @@ class Scan:
             `prices` or `stall_s` is none.
         """
         return self._summary(prices, stall_s, None)
+
+    def diff(
+        self,
+        other: Scan | HasFrames,
+        *,
+        prices: PriceTable | None = None,
+        stall_s: float = STALL_S,
+    ) -> TraceDiff:
+        """Compare it with other runs of the same scenarios, now: this computes.
+
+        Parameters
+        ----------
+        other : Scan, TraceSet or Trace
+            The other runs.
+        prices, stall_s
+            As for `summary`.
+
+        Raises
+        ------
+        InvalidInput
+            `prices` or `stall_s` is none.
+        """
+        from dask.base import compute
+
+        together: Any = compute
+        stall_s = checked_stall(stall_s)
+        table = None if prices is None else Prices(prices)
+        sides: list[Any] = [
+            one._side(stall_s) if isinstance(one, Scan) else side_of(one.frames, stall_s=stall_s)
+            for one in (self, other)
+        ]
+        this, that = together(*sides, traverse=False)
+        return TraceDiff(this, that, prices=table, stall_s=stall_s)
+
+    def _side(self, stall_s: float) -> Delayed:
+        self._place.check(_SUMMARISED)
+        return self._place.graph.value("side", partial(tasks.side, stall_s), sides_together)
 
     def _summary(self, prices: PriceTable | None, stall_s: float, lane: str | None) -> dd.DataFrame:
         table = None if prices is None else Prices(prices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steer_nb.frames.metrics.difference import Side, side_of
 from steer_nb.frames.metrics.metrics import Metrics
 from steer_nb.frames.metrics.summary import Essence, essence_of, put_together, summary_from
 from steer_nb.frames.metrics.usage import usage_totals, used_of
@@ -18,7 +19,18 @@ if TYPE_CHECKING:
     from steer_nb.frames.metrics.prices import Prices
     from steer_nb.frames.scan.parts import Part, Recorded
 
-__all__ = ["essence", "found", "left_out", "metric", "summary", "table", "usage", "used", "wide"]
+__all__ = [
+    "essence",
+    "found",
+    "left_out",
+    "metric",
+    "side",
+    "summary",
+    "table",
+    "usage",
+    "used",
+    "wide",
+]
 
 
 def _alone(frame: pd.DataFrame) -> pd.DataFrame:
@@ -69,3 +81,8 @@ def essence(stall_s: float, lane: str | None, part: Part) -> Essence:
 def summary(prices: Prices | None, parts: Sequence[Essence]) -> pd.DataFrame:
     """Give the summary of all parts."""
     return summary_from(put_together(parts), prices=prices)
+
+
+def side(stall_s: float, part: Part) -> Side:
+    """Take what a comparison looks at."""
+    return side_of(tables_of(part), stall_s=stall_s)

@@ -89,6 +89,18 @@ class TestEqual:
             # Dask does not ask empty partitions which words there are.
             assert_same(without_words(frame), without_words(loaded.frame(name, lane=lane)), name)
 
+    def test_differences(self, folder, loaded):
+        other = steer_nb.load(folder / "b_planner.jsonl")
+        runs = steer_nb.scan(folder, partition_size=20_000)
+        one = steer_nb.scan(folder / "b_planner.jsonl")
+        expected = loaded.diff(other, prices=PRICES)
+        assert not expected.same
+        for found in (runs.diff(other, prices=PRICES), runs.diff(one, prices=PRICES)):
+            for name in ("summary", "responses", "calls", "steers"):
+                assert_same(getattr(found, name), getattr(expected, name), name)
+            assert repr(found) == repr(expected)
+        assert runs.diff(runs).same
+
     def test_a_lane_that_no_trace_has(self, folder):
         runs = steer_nb.scan(folder, partition_size=1)
         assert len(runs.frame("events", lane="none").compute()) == 0
