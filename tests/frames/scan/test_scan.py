@@ -255,7 +255,7 @@ class TestLazy:
         lanes = runs.frames.lanes.map_partitions(alive, meta={"alive": "int64"})
         counts = pd.concat(dask.compute(events, lanes))
         assert len(counts) == 12
-        assert counts["alive"].max() <= 2  # of six
+        assert 1 <= counts["alive"].max() <= 2  # of six
         assert alive(None)["alive"][0] == 0
 
     def test_only_names_travel(self, folder):

@@ -25,7 +25,8 @@ def _here():
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
-    return steer_nb.load(filled(tmp_path_factory.mktemp("runs") / "runs"), progress=False)
+    runs = steer_nb.load(filled(tmp_path_factory.mktemp("runs") / "runs"), progress=False)
+    return TraceSet(runs[:5])
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["a dataset", "single files"])
@@ -36,7 +37,7 @@ def stored(request, loaded, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("size", [1, 200_000, "1 GB"])
+@pytest.mark.parametrize("size", [1, "1 GB"])
 def test_every_table_is_that_of_read_parquet(stored, size):
     back = read_parquet(stored)
     runs = steer_nb.scan(stored, partition_size=size)

@@ -12,9 +12,10 @@ import pandas as pd
 from steer_nb.frames.scan.parts import Recorded
 
 
-def alive(_) -> pd.DataFrame:
-    held = sum(isinstance(one, Recorded) and one._sets is not None for one in gc.get_objects())
-    return pd.DataFrame({"alive": [held]})
+def alive(_: object) -> pd.DataFrame:
+    """Count the partitions whose traces are held in this process."""
+    found = [one for one in gc.get_referrers(Recorded) if type(one) is Recorded]
+    return pd.DataFrame({"alive": [sum(one._sets is not None for one in found)]})
 
 
 def dies_once(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
