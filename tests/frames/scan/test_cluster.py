@@ -23,7 +23,7 @@ def client(tmp_path_factory):
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     space = str(tmp_path_factory.mktemp("dask"))
     with (
-        LocalCluster(dashboard_address=None, local_directory=space, **options) as cluster,
+        LocalCluster(dashboard_address="127.0.0.1:0", local_directory=space, **options) as cluster,
         Client(cluster) as client,
     ):
         yield client
