@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -32,6 +33,8 @@ __all__ = ["Part", "Recorded", "Stored", "tables_of"]
 
 _HELD: Final = 3
 """Bytes in memory for each byte of a recording, about: its messages, and what is folded of them."""
+_MUCH: Final = 32 << 20
+"""Bytes of recordings after which what is left of them is looked for."""
 
 
 class Part(Protocol):
@@ -64,6 +67,34 @@ class _Once:
             lane = self._lane if "lane_id" in TABLES[name].all else None
             self._made[name] = self._part.table(name, lane=lane)
         return self._made[name]
+
+
+class _Remains:
+    """What is left of recordings that were let go: folds and frames refer to themselves.
+
+    Python looks for such remains by the number of objects, and few of these are very large.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bytes = 0
+
+    def add(self, n_bytes: int) -> None:
+        """So much was read, and will be let go."""
+        with self._lock:
+            self._bytes += n_bytes
+
+    def clear(self) -> None:
+        """Take away what is there, if it is much."""
+        with self._lock:
+            much = self._bytes >= _MUCH
+            if much:
+                self._bytes = 0
+        if much:
+            gc.collect()
+
+
+_REMAINS: Final = _Remains()
 
 
 class Recorded:
@@ -105,7 +136,9 @@ class Recorded:
         """
         with self._lock:
             if self._sets is None:
+                _REMAINS.clear()
                 traces, problems = self._gathered()
+                _REMAINS.add(self._bytes)
                 where = " ".join(self.files)
                 self._sets = (
                     SetFrames(TraceSet(traces, where=where)),

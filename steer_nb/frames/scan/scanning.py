@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import html
 from functools import partial
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.errors import InvalidInput, TraceError, UnknownColumn, UnknownFrame
@@ -23,6 +22,7 @@ from steer_nb.trace.readers.loading import files_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from os import PathLike
 
     import dask.dataframe as dd
     from dask.delayed import Delayed
@@ -116,13 +116,12 @@ def scan(
     dask_frames()
     size = _size(partition_size)
     places, single = places_of(path)
-    if len(places) == 1 and isinstance(path, str | PathLike):
-        tables = tables_in(places[0])
-        if tables:
-            return Scan(Dataset(places[0], tables, size), str(places[0]))
-        if single and not places[0].exists():
-            msg = f"There is no file {places[0]}."
-            raise TraceError(msg, path=str(places[0]))
+    if single and not places[0].exists():
+        msg = f"There is no file {places[0]}."
+        raise TraceError(msg, path=str(places[0]))
+    tables = tables_in(places[0]) if len(places) == 1 else {}
+    if tables:
+        return Scan(Dataset(places[0], tables, size), str(places[0]))
     files = files_of(places)
     if not files:
         msg = "There are no files to scan: the list of paths is empty."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,8 +26,9 @@ from steer_nb.errors import (
 from steer_nb.frames import FRAME_NAMES, METRICS, TABLES, EventCore, EventDelta
 from steer_nb.frames.scan.parts import Recorded
 from steer_nb.frames.scan.places import grouped
-from tests.frames.scan.folders import EVERY, PRICES, assert_same, filled, words
-from tests.frames.scan.workers import alive
+from tests.frames.scan.folders import EVERY, PRICES, assert_same, filled, named, words
+from tests.frames.scan.workers import alive, traces_kept
+from tests.support.traces import TraceBuilder
 
 SIZES = {"each file alone": 1, "some": 20_000, "all in one": "32 MiB"}
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "traces"
@@ -198,7 +200,7 @@ class TestDtypes:
     def test_words_of_all_partitions_are_counted(self, folder, loaded):
         frames = steer_nb.scan(folder, partition_size=1).frames
         found = frames.events.groupby("type", observed=True).size().compute()
-        expected = loaded.frames.events["type"].astype(str).value_counts()
+        expected = loaded.frames.events["type"].dropna().astype(str).value_counts()
         assert found.to_dict() == expected.to_dict()
 
 
@@ -257,6 +259,17 @@ class TestLazy:
         assert len(counts) == 12
         assert 1 <= counts["alive"].max() <= 2  # of six
         assert alive(None)["alive"][0] == 0
+
+    def test_what_is_left_of_them_is_taken_away(self, tmp_path):
+        """Python alone would keep some traces of this size until there are many more."""
+        builder = TraceBuilder().connect().created("r1")
+        builder.delta("x" * (12 << 20))
+        for number in range(8):
+            named(builder.trace, f"{number:032x}").save(tmp_path / f"{number}.jsonl")
+        frame = steer_nb.scan(tmp_path, partition_size=1).frames.table("events", "seq")
+        counts = frame.map_partitions(traces_kept, meta={"kept": "int64"}).compute()
+        assert len(counts) == 8
+        assert counts["kept"].max() <= 4
 
     def test_only_names_travel(self, folder):
         part = Recorded([str(folder / "a_seven.jsonl")], "", False, {}).read()
@@ -379,6 +392,15 @@ class TestRefused:
         with pytest.raises(MissingExtra, match=r'pip install "steer-nb\[dask\]"') as raised:
             steer_nb.scan(folder)
         assert raised.value.extra == "dask"
+
+
+def test_neither_loading_nor_frames_import_dask():
+    code = (
+        "import sys, steer_nb, steer_nb.frames; steer_nb.load; "
+        "print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_it_shows_itself(folder):

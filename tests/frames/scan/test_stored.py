@@ -102,7 +102,7 @@ def test_nothing_but_names_is_read_before(stored, tmp_path):
 
 def test_relative_folders_lead_to_the_same_files(stored, monkeypatch, tmp_path):
     monkeypatch.chdir(stored.parent)
-    runs = steer_nb.scan("all", partition_size=1)
+    runs = steer_nb.scan(["all"], partition_size=1)
     monkeypatch.chdir(tmp_path)
     assert_same(runs.frames.steers.compute(), read_table(stored, "steers"), "steers")
 
