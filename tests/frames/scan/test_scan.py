@@ -13,6 +13,8 @@ import dask
 import dask.dataframe as dd
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import steer_nb
 from steer_nb.errors import (
@@ -28,6 +30,7 @@ from steer_nb.frames.scan.parts import Recorded
 from steer_nb.frames.scan.places import grouped
 from tests.frames.scan.folders import EVERY, PRICES, assert_same, filled, named, words
 from tests.frames.scan.workers import alive, traces_kept
+from tests.frames.walks import WALKS
 from tests.support.traces import TraceBuilder
 
 SIZES = {"each file alone": 1, "some": 20_000, "all in one": "32 MiB"}
@@ -144,6 +147,25 @@ class TestEqual:
         monkeypatch.chdir(tmp_path)
         for name in ("traces", "problems", "lanes"):
             assert_same(runs.frames[name].compute(), expected.frames[name], name)
+
+    @settings(deadline=None, max_examples=5)
+    @given(st.data())
+    def test_any_traces_in_any_parts(self, tmp_path_factory, data):
+        """Files of two traces at most: some hold the beginning of another, or are of its id."""
+        place = tmp_path_factory.mktemp("walks")
+        walks = data.draw(st.lists(WALKS, min_size=1, max_size=2))
+        for number in range(data.draw(st.integers(2, 5))):
+            trace = data.draw(st.sampled_from(walks)).trace
+            entries = trace.entries[: data.draw(st.integers(0, len(trace)))]
+            trace_id = data.draw(st.sampled_from("ab")) * 32
+            named(trace, trace_id, entries).save(place / f"{number}.jsonl")
+        expected = steer_nb.load(place)
+        runs = steer_nb.scan(place, partition_size=data.draw(st.sampled_from([1, 3000])))
+        lazy = [*map(runs.frames.table, EVERY, EVERY.values()), runs.summary()]
+        *found, summary = dask.compute(*lazy)
+        for name, frame in zip(EVERY, found, strict=True):
+            assert_same(frame, expected.frames.table(name, EVERY[name]), name)
+        assert_same(summary, expected.summary(), "summary")
 
     @pytest.mark.corpus
     @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recordings at {CORPUS}")
