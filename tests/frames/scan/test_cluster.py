@@ -36,7 +36,8 @@ def folder(tmp_path_factory):
 
 def test_two_processes_find_what_one_finds(client, folder):
     loaded = steer_nb.load(folder, progress=False)
-    runs = steer_nb.scan(folder, partition_size=20_000)
+    runs = steer_nb.scan(folder, partition_size=60_000)
+    assert runs.npartitions >= 4
     lazy = {name: runs.frames.table(name, columns) for name, columns in EVERY.items()}
     lazy |= {name: runs.frame(name) for name in FRAME_NAMES if name not in TABLES}
     lazy |= {"wide": runs.frames.wide(), "priced": runs.metrics.usage(PRICES)}
