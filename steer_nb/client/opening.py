@@ -71,7 +71,7 @@ def place(core: Core, opening: Opening) -> LaneSettings:
         )
         raise LaneBusy(msg)
     if fresh:
-        core.require_connected()
+        core.line.require()
         others = {one.stream_id for one in core.lanes.values() if one.open and one.stream_id}
         core.outlet.check_name(stream_id, others)
     if kept is None:

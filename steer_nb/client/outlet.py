@@ -45,7 +45,7 @@ class Outlet:
         InvalidLane
             With the reason.
         """
-        taken = self._core.names_used | others
+        taken = self._core.line.names_used | others
         if stream_id is not None and stream_id not in taken and len(taken) >= MAX_STREAM_IDS:
             rule = f"a connection takes {MAX_STREAM_IDS} lane names over its whole life"
             msg = (
@@ -76,7 +76,7 @@ class Outlet:
         self.check_name(lane.stream_id, set())
         key = self.let_out("create", lane, request, again, repeated)
         if lane.stream_id is not None:
-            self._core.names_used.add(lane.stream_id)
+            self._core.line.names_used.add(lane.stream_id)
         lane.called.update(functions)
         return key
 
@@ -110,7 +110,7 @@ class Outlet:
         except BaseException as error:
             recorder.note("unsent", key=key, reason=str(error))
             raise
-        self._core.post(key, text)
+        self._core.line.post(key, text)
         return key
 
     def repeat(self, key: str, text: str, data: dict[str, Any], *, sent: bool) -> None:
@@ -130,9 +130,9 @@ class Outlet:
         self._core.recorder.out(text, key, lane, data.get("again"))
         self._core.recorder.sync()
         if sent:
-            self._core.post(key, text)
+            self._core.line.post(key, text)
         if lane is not None:
-            self._core.names_used.add(lane)
+            self._core.line.names_used.add(lane)
 
 
 def check_whole(lane: LaneSettings, body: Mapping[str, Any], again: str | None) -> None:

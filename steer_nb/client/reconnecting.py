@@ -116,7 +116,7 @@ class Reconnector:
         try:
             await self._attempts(why, at_once=at_once)
         finally:
-            self._core.gone = not self._core.connected
+            self._core.line.gone = not self._core.line.connected
 
     async def _attempts(self, why: str, *, at_once: bool) -> None:
         core, attempts = self._core, max(self.policy.attempts, 1)
@@ -132,7 +132,7 @@ class Reconnector:
             )
             await asyncio.sleep(delay)
             try:
-                await core.again()
+                await core.line.again()
             except FAILURES as error:
                 failure = explain(error, core.endpoint)
                 why = str(failure)
@@ -141,7 +141,7 @@ class Reconnector:
                     break  # it will say the same again
             else:
                 return
-        core.ended = f"Session {core.name} could not connect again: {why}"
+        core.line.ended = f"Session {core.name} could not connect again: {why}"
         core.recorder.note("gave_up", reason=why)
 
     def _due(self) -> None:
@@ -154,9 +154,9 @@ class Reconnector:
         One that the service calls too old is of no more use, also where somebody is waited for. The
         service ends most of them itself; it has time for that, and for what it still writes.
         """
-        if not self._core.connected or self._stopped or self.trying:
+        if not self._core.line.connected or self._stopped or self.trying:
             return
-        if self._core.limit_reached:
+        if self._core.line.limit_reached:
             self._cancel_timer()
             if self.policy.attempts:
                 loop = asyncio.get_running_loop()
@@ -166,14 +166,14 @@ class Reconnector:
 
     async def _rotate(self) -> None:
         if all_idle(self._core):  # or something was said between the decision and now
-            await self._core.rotate("rotated before the limit")
+            await self._core.line.rotate("rotated before the limit")
 
     def _outlived(self) -> None:
         """Nothing has changed for a while: if nothing is being written either, it is over."""
         core = self._core
-        if core.connected and not any(lane.current for lane in core.ledger.lanes.values()):
+        if core.line.connected and not any(lane.current for lane in core.ledger.lanes.values()):
             self._rotation_due = True
-            self._task = asyncio.create_task(core.rotate("the limit was reached"))
+            self._task = asyncio.create_task(core.line.rotate("the limit was reached"))
 
     def stop(self) -> None:
         """Try no more: the session is being closed."""

@@ -214,13 +214,13 @@ class Replay:
             all(counts.lanes.get(lane, 0) >= n for lane, n in act.needs.items())
             and counts.losses >= act.losses
             and (not act.connections or core.recorder.connection >= act.connections)
-            and (core.connected or act.entry.kind == "note")
+            and (core.line.connected or act.entry.kind == "note")
         )
 
     def _still(self, act: Act) -> bool:
         """Whether nothing comes any more that could be waited for."""
         silence = time.monotonic() - self._counts.changed
-        if silence < STILL_S or not self.session.core.connected:
+        if silence < STILL_S or not self.session.core.line.connected:
             return False
         if silence > STUCK_S + self._longest:
             return True

@@ -137,7 +137,11 @@ class ToolRunner:
 
     def _inject(self, lane: LaneSettings, parent: ResponseState) -> None:
         """Send what the functions gave into the running response: each answer once."""
-        if not self._core.takes_messages or not lane.open or rules.may_inject(parent) is not None:
+        if (
+            not self._core.line.takes_messages
+            or not lane.open
+            or rules.may_inject(parent) is not None
+        ):
             return
         keys = {
             stub.key
@@ -155,7 +159,7 @@ class ToolRunner:
             self._core.recorder.note("problem", kind="auto_inject", detail=str(error))
 
     def _continue(self, lane: LaneSettings, parent: ResponseState) -> None:
-        if parent.id in self._refused_for or not self._core.takes_messages or not lane.open:
+        if parent.id in self._refused_for or not self._core.line.takes_messages or not lane.open:
             return
         needed = [stub for stub in parent.waiting_for if not stub.optional]
         if not needed or any(stub.filled_by != "policy" for stub in needed):

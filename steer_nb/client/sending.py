@@ -309,7 +309,7 @@ class Sender:
         if not lane.open:
             msg = f"Lane {lane.name} was closed; session.lane({lane.name!r}) opens it again."
             raise UnknownLane(msg)
-        self._core.require_connected()
+        self._core.line.require()
 
     def _check_attached(self, lane: LaneSettings, parent: ResponseState) -> None:
         if parent.lane.detached:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.checking import check
 from steer_nb.client.core import Core
-from steer_nb.client.io import io_thread, tick, wait
+from steer_nb.client.io import io_thread, wait
 from steer_nb.client.lane import Lane
 from steer_nb.client.opening import Opening, fork_base, place
+from steer_nb.client.reach import Reach
 from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.settings import DEFAULT_MODEL, LaneSettings, prepare
 from steer_nb.client.settling import all_going_on, all_in_flight, all_settled, status
-from steer_nb.errors import LaneBusy, NotConnected, UnknownLane, WaitTimeout
+from steer_nb.errors import LaneBusy, UnknownLane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from concurrent.futures import Future
     from pathlib import Path
     from types import TracebackType
     from typing import Self, TypeVar
@@ -38,7 +37,7 @@ _SHOWN = 8
 """How many lanes its repr names."""
 
 
-class Session:
+class Session(Reach):
     """One connection and its lanes; `steer_nb.connect` makes it.
 
     Everything can be called from any thread. It is a context manager that closes itself.
@@ -71,8 +70,7 @@ class Session:
         simulator: Simulator | None = None,
         scenario: str | None = None,
     ) -> None:
-        self.name = name
-        self.core = Core(name, endpoint, make_transport, reconnect, trace)
+        super().__init__(Core(name, endpoint, make_transport, reconnect, trace))
         self._simulator = simulator
         self._scenario = scenario
         fields: dict[str, Any] = {"model": model or DEFAULT_MODEL}
@@ -81,7 +79,6 @@ class Session:
         self.core.defaults, functions = prepare(fields)
         self.core.functions = functions or {}
         self._lanes: dict[str | None, Lane] = {}
-        self._process = os.getpid()
         self._forget: Callable[[], None] | None = None
         self._closing: list[Callable[[], object]] = []
 
@@ -129,7 +126,7 @@ class Session:
     @property
     def closed(self) -> bool:
         """Whether nothing can be sent any more: it was closed, or its line is gone for good."""
-        return self.core.gone or os.getpid() != self._process
+        return self.core.line.gone or self._is_forked
 
     @property
     def reconnecting(self) -> bool:
@@ -252,84 +249,6 @@ class Session:
         closed = LaneSettings(stream_id, open=False)
         return self.core.lanes.setdefault(stream_id, closed)
 
-    # -- the way to the I/O thread -----------------------------------------------------------
-
-    def read(self, function: Callable[[Ledger], T]) -> T:
-        """Return ``function(ledger)``, run where the ledger lives.
-
-        Copy out what is needed: the ledger's objects change, and belong to the I/O thread. It may
-        be called in a `subscribe` callback.
-        """
-        if io_thread.on_thread:
-            return function(self.core.ledger)
-        return io_thread.call(function, self.core.ledger)
-
-    def act(self, function: Callable[[], T]) -> T:
-        """Return ``function()``, run on the I/O thread: what changes something goes this way."""
-        if os.getpid() != self._process:
-            msg = (
-                f"Session {self.name} belongs to process {self._process}; a forked process has to "
-                "connect by itself."
-            )
-            raise NotConnected(msg)
-        return io_thread.call(function)
-
-    def watch(self, predicate: Callable[[Ledger], T | None]) -> Future[T]:
-        """Return a future for the first value of `predicate` that is not None."""
-        return self.act(lambda: self.core.watch(predicate))
-
-    def until(
-        self,
-        predicate: Callable[[Ledger], T | None],
-        timeout: float | None,
-        going_on: Callable[[], str],
-    ) -> T:
-        """Wait for the first value of `predicate` that is not None.
-
-        Raises
-        ------
-        WaitTimeout
-            With what `going_on` says.
-        """
-        future = self.watch(predicate)
-        try:
-            return wait(future, timeout)
-        except TimeoutError:
-            if future.done() and not future.cancelled():
-                raise
-            msg = f"{going_on()} after {timeout:g} seconds. It goes on; wait again for its end."
-            raise WaitTimeout(msg) from None
-        finally:
-            future.cancel()
-
-    async def until_async(self, predicate: Callable[[Ledger], T | None]) -> T:
-        """Await the first value of `predicate` that is not None, in ticks."""
-        future = self.watch(predicate)
-        try:
-            return await tick(future)
-        finally:
-            future.cancel()
-
-    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call ``callback()`` on the I/O thread after each batch of entries was folded.
-
-        It must be quick; `read` may be called in it. One that raises is not called again.
-
-        Returns
-        -------
-        callable
-            Ends the subscription.
-        """
-        self.act(lambda: self.core.subscribe(callback))
-
-        def unsubscribe() -> None:
-            if io_thread.on_thread:
-                self.core.unsubscribe(callback)
-            else:
-                self.act(lambda: self.core.unsubscribe(callback))
-
-        return unsubscribe
-
     def before_close(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback()`` when the session is about to be closed, on the thread that closes it.
 
@@ -408,7 +327,7 @@ class Session:
 
         A service keeps writing what it began; what was queued on the connection is lost to it.
         """
-        if os.getpid() != self._process:
+        if self._is_forked:
             return
         while self._closing:  # what is typed and not kept yet
             self._closing.pop()()

@@ -135,7 +135,7 @@ def status(core: Core) -> dict[str, Any]:
     ledger, recorder = core.ledger, core.recorder
     connection = ledger.connections.get(recorder.connection)
     opened = None if connection is None else connection.opened.t
-    age = recorder.now() - opened if opened is not None and core.connected else None
+    age = recorder.now() - opened if opened is not None and core.line.connected else None
     words = {
         lane.name: rules.lane_word(ledger.lanes[lane.stream_id])
         if lane.stream_id in ledger.lanes
@@ -146,8 +146,8 @@ def status(core: Core) -> dict[str, Any]:
     return {
         "name": core.name,
         "url": core.endpoint.shown,
-        "connected": core.connected,
-        "ended": core.ended,
+        "connected": core.line.connected,
+        "ended": core.line.ended,
         "model": core.defaults.get("model"),
         "age_s": age,
         "left_s": None if age is None else CONNECTION_SECONDS - age,

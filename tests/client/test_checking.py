@@ -240,7 +240,7 @@ def test_which_of_two_it_was_is_shown_by_what_it_was_given(order, scope, tmp_pat
 def test_a_steer_that_never_arrived_stays_unknown():
     with stage(slowly, connection_lost="go_on") as (session, proxy, _):
         lane, second = begun(session)
-        session.core._transport.send = _nowhere
+        session.core.line.transport.send = _nowhere
         steer = lane.steer("Keep it short.")
         request = session.lane("other").create("Hello?")
         lose(session, proxy)

@@ -47,7 +47,7 @@ def test_a_message_is_on_the_disk_when_it_arrives(stage, session):
 
 def test_the_disk_is_synced_not_only_written_before_anything_leaves(stage, session, monkeypatch):
     order = []
-    sync, send = Journal.sync, session.core._transport.send
+    sync, send = Journal.sync, session.core.line.transport.send
 
     def synced(self):
         order.append("sync")
@@ -58,7 +58,7 @@ def test_the_disk_is_synced_not_only_written_before_anything_leaves(stage, sessi
         await send(text)
 
     monkeypatch.setattr(Journal, "sync", synced)
-    monkeypatch.setattr(session.core._transport, "send", sent)
+    monkeypatch.setattr(session.core.line.transport, "send", sent)
     session.lane("a").create("x")
     stage.expect()
     assert order == ["sync", "send"]
@@ -141,7 +141,7 @@ def test_what_the_service_sends_is_on_the_disk_soon_after(stage, session):
     stop = session.subscribe(lambda: None)
     while not seen.done():  # asked again whenever something changes
         session.act(lambda: session.core.recorder.note("tick"))
-        session.act(session.core._settle)
+        session.act(session.core.watchers.settle)
     stop()
 
 

@@ -139,7 +139,7 @@ def test_a_context_manager_closes_also_after_an_error(stage):
 
 
 def test_a_server_that_does_not_answer_a_close_does_not_hang(stage, session, monkeypatch):
-    monkeypatch.setattr("steer_nb.client.core._CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr("steer_nb.client.line._CLOSE_SECONDS", 0.1)
     stage.pause_reading()
     session.close()
     assert session.closed

@@ -85,7 +85,7 @@ def test_a_session_that_goes_on_never_looks_closed(stage, session, monkeypatch):
     seen = []
     for owner, name in (
         (session.core.recorder, "note"),
-        (session.core, "again"),
+        (session.core.line, "again"),
         (session.core.reconnector, "lost"),
         (session.core.reconnector, "connected"),
     ):
@@ -544,7 +544,7 @@ def test_what_is_said_while_a_connection_is_replaced_is_refused_before_it_is_sen
     lane = session.lane("a")
     stage.pause_reading()  # the goodbye is not answered
     session.act(session.core.reconnector._due)
-    while session.read(lambda _: session.core._leaving) is None:
+    while session.read(lambda _: not session.core.line.leaving):
         time.sleep(0.001)
     with pytest.raises(NotConnected, match=r"is replacing its connection.*try again"):
         lane.create("hello")

@@ -225,6 +225,6 @@ def test_a_wait_that_begins_amid_the_text_of_another_lane_ends_at_once(stage, se
 
     def between():
         session.core.recorder.receive(json.dumps(delta("more text", lane="b")))
-        return session.core.watch(lambda _: "here")
+        return session.core.watchers.watch(lambda _: "here")
 
     assert session.act(between).result(5) == "here"

@@ -162,7 +162,7 @@ class Person:
     def _look(self, ledger: Ledger) -> tuple[int, list[tuple[str, str, Callable[[], Any]]]]:
         """What there is to see at once: the ledger's version, and what can be done."""
         wishes = []
-        if self.session.core.connected:
+        if self.session.core.line.connected:
             for lane in self.plan.lanes:
                 wishes += [(lane.name, *wish) for wish in self._wishes(ledger, lane)]
         return ledger.version, wishes
@@ -190,7 +190,7 @@ class Person:
                 return False
         messages = (*ledger.steers.values(), *ledger.injects.values())
         undecided = any(message.undecided for message in messages)
-        return self.session.core.connected and not undecided and not self._interrupts()
+        return self.session.core.line.connected and not undecided and not self._interrupts()
 
     def _interrupts(self) -> bool:
         """Whether the service has one more word to say: who left now would not hear it."""

@@ -83,7 +83,7 @@ def lost(shell: Any, capsys: Any) -> Any:
     lane.create("Hello.").wait(10)
     lane.create("Please wait.")
     until(lambda: lane.state == "running")
-    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    session.core.line.transport.send = _nowhere  # type: ignore[method-assign]
     lane.steer("Keep it short")
     cut(session)
     return session

@@ -59,7 +59,7 @@ def test_an_unknown_inject_is_decided_on(shell: Any, capsys: Any) -> None:
     session = begin(shell)
     lane = session["team"]
     lane.cancel_all()
-    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    session.core.line.transport.send = _nowhere  # type: ignore[method-assign]
     sent = lane.inject()
     cut(session)
     until(lambda: sent.state == "unknown")

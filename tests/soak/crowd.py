@@ -162,7 +162,9 @@ class Crowd:
         return [
             f"{person.name}: {look}"
             for person, look in zip(people, seen, strict=True)
-            if person.owes or look.word not in ("idle", "failed") or not self.session.core.connected
+            if person.owes
+            or look.word not in ("idle", "failed")
+            or not self.session.core.line.connected
         ]
 
     def _live(self, number: int) -> None:
@@ -172,7 +174,7 @@ class Crowd:
                 asked, doing = self._asked, self._doing
                 if doing == "holding":
                     self._marks[number] = ("held", asked)
-                elif self.session.core.connected:
+                elif self.session.core.line.connected:
                     done = self._round(group, resting=doing == "resting")
                     self._marks[number] = ("done" if done else "", asked)
                 time.sleep(GLANCE)

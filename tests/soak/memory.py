@@ -98,9 +98,8 @@ def handles(session: Session) -> dict[str, int]:
         return {
             "tasks": len(asyncio.all_tasks()),
             "timers": sum(not timer.cancelled() for timer in loop._scheduled),
-            "watches": len(core._watches),
-            "subscribers": len(core._subscribers),
-            "outbox": len(core._outbox),
+            **core.watchers.counts(),
+            "outbox": core.line.n_unwritten,
             "tools running": len(core.runner.running),
             "exit hooks": len(io_thread._exit_hooks),
         }

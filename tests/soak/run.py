@@ -238,7 +238,7 @@ class _Soak:
         if core.reconnector.policy.rotate_s is None:
             return
         end = time.monotonic() + PATIENCE
-        while core.reconnector._rotation_due or not core.connected:
+        while core.reconnector._rotation_due or not core.line.connected:
             if time.monotonic() > end:
                 self._report.lost.append(f"no new connection: {self._session.status()}")
                 return

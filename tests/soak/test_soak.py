@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from steer_nb.client.core import Core
+from steer_nb.client.line import Line
 from steer_nb.client.recorder import Recorder
 from tests.soak.__main__ import main
 from tests.soak.run import Options, soak
@@ -52,14 +52,14 @@ def test_the_witnesses_notice_an_event_that_is_lost(monkeypatch):
 
 
 def test_the_witnesses_notice_a_message_that_is_sent_twice(monkeypatch):
-    post = Core.post
+    post = Line.post
 
     def eager(self, key, text):
         post(self, key, text)
         if key == "create-20":
             post(self, key, text)
 
-    monkeypatch.setattr(Core, "post", eager)
+    monkeypatch.setattr(Line, "post", eager)
     report = soak(SHORTER)
     assert any("was sent 1 times and received 2 times" in fault for fault in report.lost)
     assert any("something else was received than sent" in fault for fault in report.lost)
@@ -67,18 +67,18 @@ def test_the_witnesses_notice_a_message_that_is_sent_twice(monkeypatch):
 
 def test_the_witnesses_notice_what_grows(monkeypatch):
     kept = []
-    receive, post = Recorder.receive, Core.post
+    receive, post = Recorder.receive, Line.post
 
     def hoarding(self, raw):
         kept.append(raw + " ")
         receive(self, raw)
 
     def watching(self, key, text):
-        self.subscribe(lambda: None)  # and nobody ever ends it
+        self._core.watchers.subscribe(lambda: None)  # and nobody ever ends it
         post(self, key, text)
 
     monkeypatch.setattr(Recorder, "receive", hoarding)
-    monkeypatch.setattr(Core, "post", watching)
+    monkeypatch.setattr(Line, "post", watching)
     report = soak(SHORTER)
     assert report.lost == []
     grew = "\n".join(report.grew)

@@ -225,8 +225,8 @@ def test_progress_within_one_large_file(folder, capsys, monkeypatch):
 
 def test_progress_with_tqdm(folder):
     pytest.importorskip("tqdm")
-    # In a process of its own: `tqdm.auto` looks once, when it is imported, whether it is in a kernel,
-    # and another test may have made a shell in this one.
+    # In a process of its own: `tqdm.auto` looks once, when imported, whether it is in a kernel, and
+    # another test may have made a shell in this one.
     code = "import steer_nb, sys; steer_nb.load(sys.argv[1], progress=True)"
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True

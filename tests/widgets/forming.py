@@ -56,7 +56,7 @@ def waiting(scenario: str | Scenario, **lane: Any) -> tuple[Session, Lane]:
 def cut(session: Session) -> None:
     """Cut the line without a word, and wait until the next one is there."""
     number = session.read(lambda ledger: len(ledger.connections))
-    transport: Any = session.core._transport
+    transport: Any = session.core.line.transport
     io_thread.call(lambda: transport._connection.transport.abort())
     session.until(
         lambda ledger: True if len(ledger.connections) > number else None, 10, lambda: "no socket"

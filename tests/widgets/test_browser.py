@@ -84,7 +84,7 @@ LaneView(session, lane)
     "lane.create('Hello.').wait(10); lane.wait(10); lane.create('Please wait.')",
     """
 async def nowhere(_): pass
-transport = session.core._transport
+transport = session.core.line.transport
 transport.send = nowhere
 lane.steer("Keep it <b>short</b>")
 io_thread.call(lambda: transport._connection.transport.abort())
@@ -153,7 +153,7 @@ LaneView(session, lane)
     """
 lane.create("Hello.")
 while "Before the loss." not in lane.text: time.sleep(0.01)
-io_thread.call(lambda: session.core._transport._connection.transport.abort())
+io_thread.call(lambda: session.core.line.transport._connection.transport.abort())
 """,
 ]
 

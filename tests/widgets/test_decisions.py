@@ -351,7 +351,7 @@ def test_the_box_appears_with_each_choice_and_vanishes(session: Session) -> None
 def test_many_clicks_in_many_displays_are_one_action(session: Session) -> None:
     lane, box = broken_off(session)
     other = Shown(lane)
-    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    session.core.line.transport.send = _nowhere  # type: ignore[method-assign]
     lane.steer("Keep <it> short & sweet")
     cut(session)
     for one in (box, other):
@@ -375,7 +375,7 @@ def test_many_clicks_in_many_displays_are_one_action(session: Session) -> None:
 
 def test_an_unknown_message_is_dropped(session: Session) -> None:
     lane, box = broken_off(session)
-    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    session.core.line.transport.send = _nowhere  # type: ignore[method-assign]
     steer = lane.steer("Never mind")
     cut(session)
     box.click("Drop")
@@ -387,7 +387,7 @@ def test_an_unknown_message_is_dropped(session: Session) -> None:
 
 def test_what_the_client_refuses_is_said_kindly(session: Session) -> None:
     lane, box = broken_off(session)
-    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    session.core.line.transport.send = _nowhere  # type: ignore[method-assign]
     lane.steer("Never mind")
     cut(session)
     box.click("Send again")  # before it is said how the lane goes on
@@ -398,7 +398,7 @@ def test_what_the_client_refuses_is_said_kindly(session: Session) -> None:
 
 def test_the_service_is_asked_by_a_click(session: Session) -> None:
     lane, box = broken_off(session)
-    session.core._transport.send = _nowhere  # type: ignore[method-assign]
+    session.core.line.transport.send = _nowhere  # type: ignore[method-assign]
     steer = lane.steer("Keep <it> short")
     cut(session)
     until(lambda: "Ask the service" in box.buttons())

@@ -57,7 +57,7 @@ CELLS = [
     "ask('three')",
     (
         "lost = session.lane('lost', tools=[get_weather]); lost.create('Weather?'); lost.wait(10)\n"
-        "io_thread.call(lambda: session.core._transport._connection.transport.abort())\n"
+        "io_thread.call(lambda: session.core.line.transport._connection.transport.abort())\n"
         "LaneView(session, lost)"
     ),
     "pending_forms(session, 'lost')",

@@ -128,6 +128,15 @@ def test_a_lane_is_painted_ten_times_a_second_and_a_last_time(kernel: Kernel) ->
     assert updates(kernel.listen(1.2), display) == [], "nothing is sent when nothing changed"
 
 
+def caught_up(kernel: Kernel, displays: list[list[str]], now: str) -> bool:
+    """Whether every display comes to show `now`, however slow the machine is."""
+    for _ in range(40):
+        kernel.listen(0.3)
+        if all(told(last_html(kernel, display)) == now for display in displays):
+            return True
+    return False
+
+
 def test_a_lane_shown_three_times_sends_no_more_than_one(kernel: Kernel) -> None:
     kernel.run("start('planner')")
     cells = [kernel.run("LaneView(session, lane, interactive=False)") for _ in range(3)]
@@ -138,14 +147,12 @@ def test_a_lane_shown_three_times_sends_no_more_than_one(kernel: Kernel) -> None
         "while time.monotonic() < end:\n"
         "    lane.create('Plan a trip.').wait(10)\n"
     )
-    kernel.listen(1.0)
+    now = told(kernel.value("LaneView(session, lane).html"))
+    assert caught_up(kernel, displays, now)
     painted = [updates(kernel.messages[before:], display) for display in displays]
     times = sorted(time for each in painted for time in moments(each))
     assert rate(times) <= 14  # ten, and the nine that one last paint consists of
     assert all(len(each) > 3 for each in painted)
-    assert {told(last_html(kernel, display)) for display in displays} == {
-        told(kernel.value("LaneView(session, lane).html"))
-    }
 
 
 def test_all_lanes_together_are_painted_fifty_times_a_second(kernel: Kernel) -> None:
@@ -163,7 +170,10 @@ def test_all_lanes_together_are_painted_fifty_times_a_second(kernel: Kernel) -> 
         "while time.monotonic() < end:\n"
         "    for response in [one.create('Plan a trip.') for one in lanes]: response.wait(10)\n",
     )
-    kernel.listen(0.8)
+    for number in range(12):
+        card = displays[number * PARTS : (number + 1) * PARTS]
+        now = told(kernel.value(f"LaneView(session, lanes[{number}]).html"))
+        assert caught_up(kernel, [card], now)
     painted = [
         m
         for m in kernel.messages[before:]
@@ -172,10 +182,6 @@ def test_all_lanes_together_are_painted_fifty_times_a_second(kernel: Kernel) -> 
     ]
     assert rate(moments(painted)) <= 50
     assert {m["content"]["transient"]["display_id"] for m in painted} >= set(displays[::PARTS])
-    for number in range(12):
-        card = displays[number * PARTS : (number + 1) * PARTS]
-        now = kernel.value(f"LaneView(session, lanes[{number}]).html")
-        assert told(last_html(kernel, card)) == told(now)
 
 
 def test_the_clock_runs_while_nothing_comes(kernel: Kernel) -> None:
@@ -515,7 +521,7 @@ def kept(turn):
         yield AwaitSteer(1.0)
 async def nowhere(_): pass
 def cut():
-    transport = session.core._transport
+    transport = session.core.line.transport
     transport.send = nowhere
     lane.steer("Keep it <short>")
     io_thread.call(lambda: transport._connection.transport.abort())
