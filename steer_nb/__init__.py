@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         sessions,
         tool,
     )
+    from steer_nb.frames.scan import scan
     from steer_nb.nested import allow_nested_loops
     from steer_nb.simulator import Simulator
     from steer_nb.trace import Trace, TraceSet, load
@@ -67,6 +68,7 @@ __all__ = [
     "load_ipython_extension",
     "recover",
     "replay",
+    "scan",
     "sessions",
     "tool",
     "unload_ipython_extension",
@@ -92,6 +94,7 @@ _HOME = {
     "load": "steer_nb.trace",
     "recover": "steer_nb.client",
     "replay": "steer_nb.client",
+    "scan": "steer_nb.frames.scan",
     "sessions": "steer_nb.client",
     "tool": "steer_nb.client",
 }

@@ -30,6 +30,7 @@ PUBLIC = [
     "load_ipython_extension",
     "recover",
     "replay",
+    "scan",
     "sessions",
     "tool",
     "unload_ipython_extension",
@@ -37,6 +38,7 @@ PUBLIC = [
 
 HEAVY = [
     "pandas",
+    "dask",
     "ipywidgets",
     "altair",
     "websockets",

@@ -12,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import steer_nb
 from steer_nb import Simulator, connect
 from steer_nb.magics.grammar import COMMANDS
+from tests.support.traces import TraceBuilder
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -45,6 +46,18 @@ def test_its_traces_go_elsewhere(tmp_path: Path) -> None:
         exec(compile(code, "README.md", "exec"), space)
     assert len(space["tables"]["responses"]) == 2
     assert {"out", "all", "said.json", "spans.jsonl"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_its_many_files_are_scanned(tmp_path: Path) -> None:
+    (tmp_path / "recordings").mkdir()
+    for name in "ab":
+        trace = TraceBuilder().create().created("r1").ended("r1").trace
+        trace.save(tmp_path / "recordings" / f"{name}.jsonl")
+    section = README[README.index("## More than one process reads") :]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
+    space: dict[str, Any] = {"steer_nb": steer_nb}
+    exec(compile(code, "README.md", "exec"), space)
+    assert len(space["runs"].frames.responses.compute()) == 1  # the same trace twice
 
 
 def test_its_agents_answer():

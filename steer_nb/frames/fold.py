@@ -147,12 +147,12 @@ class Fold:
 
     def _take(self, batch: list[Entry]) -> None:
         event_of = self.ledger.dialect.event_of
-        plain = self.ledger.dialect.plain
+        plain = decode if self.ledger.dialect.plain else None
         events = [
             _NO_EVENT
             if entry.kind == "note"
-            else decode(entry.raw or "")
-            if plain and entry.data is None
+            else plain(entry.raw or "")
+            if entry.data is None and plain is not None
             else event_of(entry)
             for entry in batch
         ]
@@ -181,9 +181,10 @@ class Fold:
         self.last = last
         if owner is not None:
             self.memo.pop(owner.id, None)
-        touched = self.ledger.touched
-        while touched:
-            self.memo.pop(touched.pop(), None)
+        if self.ledger.touched:
+            for other in self.ledger.touched:
+                self.memo.pop(other, None)
+            self.ledger.touched.clear()
 
     def _row(self, rows: Rows, entry: Entry, event: Event, owner: ResponseState | None) -> None:
         if entry.kind == "note":
@@ -307,7 +308,7 @@ _KINDS: Final[dict[str, dict[str, tuple[str | None, str, bool | None]]]] = {
 
 def _kind(entry: Entry, event: Event) -> tuple[str | None, str, bool | None]:
     """Its type word, its family, and whether that word is known."""
-    if isinstance(event, LettaEvent):
+    if type(event) is LettaEvent:
         return event.type or None, event.family, event.known
     kind = _KINDS[entry.kind][event.type]
     if entry.data is None:

@@ -17,12 +17,12 @@ from steer_nb.frames.wide import wide_of
 from steer_nb.ledger import DEFAULT_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from steer_nb.frames.columns import Columns
     from steer_nb.trace import TraceSet
 
-__all__ = ["SetFrames"]
+__all__ = ["SetFrames", "joined", "joined_all"]
 
 
 class SetFrames(Frames):
@@ -36,6 +36,8 @@ class SetFrames(Frames):
     ----------
     traces : TraceSet
         The traces.
+    together : bool, default True
+        Whether files of one Letta conversation are read together.
 
     Examples
     --------
@@ -45,8 +47,9 @@ class SetFrames(Frames):
     ['aa', 'bb']
     """
 
-    def __init__(self, traces: TraceSet) -> None:
+    def __init__(self, traces: TraceSet, *, together: bool = True) -> None:
         self._set = traces
+        self._together = together
         self._joined: tuple[tuple[int, ...], Joined] | None = None
         self._lock = threading.RLock()
 
@@ -70,12 +73,12 @@ class SetFrames(Frames):
         chosen = resolve(table, columns)
         with self._lock:
             if name == "events":
-                joined = self._conversations()
+                together = self._conversations()
                 parts = [
-                    joined.events(number, trace.frames.table(name, chosen))
+                    together.events(number, trace.frames.table(name, chosen))
                     for number, trace in enumerate(self._set)
                 ]
-                frame = _joined([part for part in parts if len(part)], frame_of(chosen.columns, {}))
+                frame = joined([part for part in parts if len(part)], frame_of(chosen.columns, {}))
             else:
                 rows = self.rows(name)
                 values = {c.name: [row.get(c.name) for row in rows] for c in chosen.columns}
@@ -93,9 +96,9 @@ class SetFrames(Frames):
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Give the rows of a table other than `events`, trace by trace; to be read."""
         rows: list[dict[str, Any]] = []
-        joined = self._conversations().rows(name) if name in JOINED_TABLES else {}
+        together = self._conversations().rows(name) if name in JOINED_TABLES else {}
         for number, trace in enumerate(self._set):
-            rows += joined[number] if number in joined else trace.frames.rows(name)
+            rows += together[number] if number in together else trace.frames.rows(name)
         if name == "problems":
             fields = ("file", "line", "kind", "detail")
             own = [{f: getattr(one, f) for f in fields} for one in self._set.file_problems]
@@ -105,7 +108,7 @@ class SetFrames(Frames):
     def _conversations(self) -> Joined:
         sizes = tuple(map(len, self._set))
         if self._joined is None or self._joined[0] != sizes:
-            self._joined = (sizes, Joined(self._set.traces))
+            self._joined = (sizes, Joined(self._set.traces if self._together else ()))
         return self._joined[1]
 
     def lane_ids(self, lane: str) -> list[str]:
@@ -159,7 +162,7 @@ class SetFrames(Frames):
         return frame
 
 
-def _joined(parts: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
+def joined(parts: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
     """Put frames of the same columns one behind the other; words that only some have are kept."""
     if not parts:
         return empty
@@ -171,6 +174,11 @@ def _joined(parts: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
     for part in parts:
         part.attrs = {}
     return pd.concat(parts, ignore_index=True)
+
+
+def joined_all(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames of the same columns one behind the other; also where all are empty."""
+    return joined([part for part in parts if len(part)], parts[0])
 
 
 def _same_words(name: str, parts: list[pd.DataFrame]) -> None:

@@ -105,9 +105,9 @@ class LettaDialect:
         elif isinstance(message, LettaMessage):
             history = data.get("from") == "history"
             facts += self._message(lane, event, message, history=history)
-            if history and data.get("last") is True:
-                facts += self._list_ended(lane)
-                facts.append(f.Repeated(message.run_id or ""))  # whose message it is
+        if data.get("last") is True:
+            facts += self._list_ended(lane)
+            facts.append(f.Repeated(getattr(message, "run_id", None) or ""))  # whose message it is
         if event.found.problem is not None:
             facts.append(f.Odd(event.found.problem, event.found.detail))
         elif not event.known:
@@ -194,6 +194,7 @@ class LettaDialect:
             if not path.endswith("/async"):
                 return []
             run = self._begin(lane, run_id, facts)
+            run.streamed = False
         if status in ("completed", "failed", "cancelled") and not run.over:
             reason = body.get("stop_reason")
             facts += self._ended(run, status, {"status": reason or status})
@@ -227,6 +228,7 @@ class LettaDialect:
     ) -> Facts:
         facts: Facts = []
         run = self._runs.get(message.run_id or "")
+        asked = lane  # a run may be resumed, or its messages asked for, in a place of its own
         if run is not None:
             lane.speaking = lane.speaking if history else run
             lane = self._lane(run.lane)
@@ -241,7 +243,7 @@ class LettaDialect:
         else:
             run = self._begin(lane, message.run_id, facts)
         if history:
-            lane.listing[run.id] = message
+            lane.listing[run.id] = asked.listing[run.id] = message
             if run is lane.run or not lane.is_older(run):
                 lane.run = run
         elif self._again(run, message):
@@ -347,8 +349,9 @@ class LettaDialect:
     def _list_ended(self, lane: Lane) -> Facts:
         """A list is over: so are its runs, as far as what stands last in each says so."""
         facts: Facts = []
-        for run_id, last in lane.listing.items():
+        for run_id, last in list(lane.listing.items()):
             run = self._runs[run_id]
+            self._lane(run.lane).listing.pop(run_id, None)
             if run.over or run.streamed:
                 continue
             gone = isinstance(last, ToolReturnMessage | ApprovalResponseMessage) and run.asked

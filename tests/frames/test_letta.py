@@ -7,6 +7,7 @@ import json
 import pandas as pd
 import pytest
 
+import steer_nb
 from steer_nb.frames import TABLES
 from steer_nb.trace import Trace, TraceSet
 from tests.frames.test_responses import rows
@@ -269,3 +270,17 @@ def test_a_set_that_grows_is_joined_anew():
     for entry in three.entries[4:]:
         short.append(entry)
     assert rows(together, "required_inputs")[0]["state"] == "confirmed"
+
+
+def test_a_scan_takes_every_file_alone(tmp_path):
+    """Which files stand in one partition must make no difference."""
+    pytest.importorskip("dask")
+    for number, trace in enumerate(parts()):
+        trace.save(tmp_path / f"{number}.jsonl")
+    cut, whole = (
+        steer_nb.scan(tmp_path, partition_size=size).frames.responses.compute()
+        for size in (1, "32 MiB")
+    )
+    assert cut["response_id"].tolist() == ["run-1", "run-2", "run-1", "run-2"]
+    pd.testing.assert_frame_equal(cut.reset_index(drop=True), whole)
+    assert len(steer_nb.load(tmp_path).frames.responses) == 2

@@ -380,6 +380,21 @@ def test_a_run_that_goes_on_by_itself():
     assert list(ledger_of(builder).responses) == ["run-1"]
 
 
+def test_the_messages_of_a_run_that_were_asked_for_apart():
+    builder = LettaBuilder().post({"input": "Hi"}, path=f"{PATH}/async")
+    builder.body_of(run_body("created"), path=f"{PATH}/async")
+    builder.lane = "runs"
+    builder.history(builder.request_body("run-1", tool_call("c1")))
+    ledger = ledger_of(builder)
+    assert ledger.responses["run-1"].status == "completed"
+    assert states(builder) == {"c1": "open"}
+    assert word(builder) == "waiting_input"
+    builder.lane = AGENT
+    newer = builder.body("assistant_message", "run-2", content="Hi")
+    builder.history(newer, {"message_type": "telepathy"})  # a list ends also with what is unknown
+    assert ledger_of(builder).responses["run-2"].status == "completed"
+
+
 def test_old_clients_name_the_request_instead_of_its_call():
     builder = LettaBuilder().request("run-1", tool_call("c1")).stop("requires_approval")
     old = {"approve": True, "approval_request_id": "message-run-1-ask"}

@@ -8,7 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steer_nb.errors import InvalidInput
@@ -267,6 +267,7 @@ def test_a_decision_that_cannot_be_read_decides_nothing() -> None:
     assert [one.tool_call_id for one in message.decisions] == ["call_1"]
 
 
+@settings(deadline=None)
 @given(kind=st.sampled_from(sorted(SAMPLES)), data=st.data())
 def test_any_damage_is_read_or_said(kind: str, data: st.DataObject) -> None:
     sample = copy.deepcopy(data.draw(st.sampled_from(SAMPLES[kind])))

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from letta_client.types import ToolReturnMessage
 from letta_client.types.agents import message as history
@@ -72,6 +72,7 @@ def test_what_the_sdk_reads_we_read_alike(kind: str, sample: dict[str, Any]) -> 
     _same(letta.message_of(sample), theirs, "$")
 
 
+@settings(deadline=None)
 @given(kind=st.sampled_from(sorted(SAMPLES)), data=st.data())
 def test_nothing_that_the_sdk_takes_is_refused(kind: str, data: st.DataObject) -> None:
     sample = copy.deepcopy(data.draw(st.sampled_from(SAMPLES[kind])))

@@ -22,14 +22,14 @@ from steer_nb.frames.metrics.names import FRAME_NAMES
 from steer_nb.frames.schema import SCHEMA_VERSION, TABLES, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     import pandas as pd
 
     from steer_nb.frames.export.tables import Chosen
 
-__all__ = ["read_parquet", "read_table"]
+__all__ = ["read_parquet", "read_table", "schema_of", "table_files", "table_of", "trace_of"]
 
 
 def read_parquet(
@@ -76,7 +76,7 @@ def read_parquet(
     place = Path(folder)
     names = [tables] if isinstance(tables, str) else tables
     if names is None:
-        names = [name for name in FRAME_NAMES if _files(place, name)]
+        names = [name for name in FRAME_NAMES if table_files(place, name)]
         if not names:
             msg = f"There are no tables in {place}: trace.export.parquet(folder) writes them."
             raise TraceError(msg, path=str(place))
@@ -115,25 +115,46 @@ def read_table(
     UnknownFrame, UnknownColumn
         There never is such a table or column.
     """
-    pa = pyarrow()
-    place, declared = Path(folder), columns_of(name)
+    pyarrow()
+    place = Path(folder)
+    columns_of(name)  # there may be no such name at all
     wanted = resolve(TABLES[name], columns) if columns is not None and name in TABLES else None
     ids = None if traces is None else {traces} if isinstance(traces, str) else {*traces}
-    files = _files(place, name)
+    files = table_files(place, name)
     if not files:
         msg = f"There is no table {name!r} in {place}."
         raise TraceError(msg, path=str(place))
     if ids is not None:
-        files = [file for file in files if _part_of(file, name) in (None, *ids)] or files[:1]
-    schemas = [_schema(pa, file) for file in files]
+        files = [file for file in files if trace_of(file, name) in (None, *ids)] or files[:1]
+    return table_of(files, name, place, wanted=wanted, ids=ids)
+
+
+def table_of(
+    files: Sequence[Path],
+    name: str,
+    folder: Path,
+    *,
+    wanted: Columns | None = None,
+    ids: set[str] | None = None,
+) -> pd.DataFrame:
+    """Read files of one table, which are those of the folder or some of them.
+
+    Raises
+    ------
+    TraceError
+        One is no such file, or a newer steer_nb wrote it.
+    """
+    pa = pyarrow()
+    declared = columns_of(name)
+    schemas = [schema_of(file) for file in files]
     # What one file has and another has not is null there.
     there = set().union(*(schema.names for schema in schemas))
     options: dict[str, Any] = {}
-    if files[0].parent != place:
+    if files[0].parent != folder:
         there.add(PARTITION)
         key = pa.schema([arrow_field(PARTITION, TEXT)])
         options["partitioning"] = pa.dataset.partitioning(key, flavor="hive")
-        options["partition_base_dir"] = str(place / name)
+        options["partition_base_dir"] = str(folder / name)
     chosen = Columns(
         name,
         name,
@@ -154,8 +175,14 @@ def read_table(
     return frame
 
 
-def _files(folder: Path, name: str) -> list[Path]:
-    """The files of a table: one, or one for each trace."""
+def table_files(folder: Path, name: str) -> list[Path]:
+    """The files of a table: one, or one for each trace; none, where it is not there.
+
+    Raises
+    ------
+    TraceError
+        It is there in both forms.
+    """
     single = folder / f"{name}.parquet"
     parts = sorted((folder / name).glob(f"{PARTITION}=*/*.parquet"))
     parts = [part for part in parts if not part.name.startswith((".", "_"))]
@@ -168,14 +195,22 @@ def _files(folder: Path, name: str) -> list[Path]:
     return [single] if single.exists() else parts
 
 
-def _part_of(file: Path, name: str) -> str | None:
+def trace_of(file: Path, name: str) -> str | None:
     """Which trace a part of a dataset is of; None for a single file, which may hold several."""
     if file.name == f"{name}.parquet":
         return None
     return unquote(file.parent.name.removeprefix(f"{PARTITION}="))
 
 
-def _schema(pa: Any, file: Path) -> Any:
+def schema_of(file: Path) -> Any:
+    """Give the Arrow schema of a file.
+
+    Raises
+    ------
+    TraceError
+        It is no Parquet file of ours, or a newer steer_nb wrote it.
+    """
+    pa = pyarrow()
     try:
         schema = pa.parquet.read_schema(file)
     except (OSError, pa.ArrowException) as error:

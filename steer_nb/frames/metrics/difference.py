@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import html
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from steer_nb.frames.columns import TEXT
 from steer_nb.frames.metrics.measures import STALL_S, response_metrics
-from steer_nb.frames.metrics.summary import summary_of
+from steer_nb.frames.metrics.summary import essence_of, put_together, summary_from
+from steer_nb.frames.sets import joined_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steer_nb.frames.metrics.measures import Tables
     from steer_nb.frames.metrics.prices import PriceTable
+    from steer_nb.frames.metrics.summary import Essence
 
-__all__ = ["TraceDiff"]
+__all__ = ["Side", "TraceDiff", "side_of", "sides_together"]
 
 _SAME: Final = ("origin", "status", "incomplete_reason", "error_code", "model")
 _NUMBERS: Final = (
@@ -30,6 +35,76 @@ _NUMBERS: Final = (
 _COMPARED: Final = (*_SAME, *_NUMBERS, "output_text")
 
 
+@dataclass(frozen=True)
+class Side:
+    """What a comparison looks at: of some traces, or, put together, of all of a side.
+
+    Attributes
+    ----------
+    essence : Essence
+        What its summary is made of.
+    responses : DataFrame
+        What is compared of each response, with the name of its lane, in their order.
+    calls, steers : Series
+        How many there are of each kind.
+    """
+
+    essence: Essence
+    responses: pd.DataFrame
+    calls: pd.Series[Any]
+    steers: pd.Series[Any]
+
+
+def side_of(tables: Tables | Side, *, stall_s: float = STALL_S) -> Side:
+    """Take from tables what a comparison needs.
+
+    Raises
+    ------
+    InvalidInput
+        `stall_s` is none.
+    """
+    if isinstance(tables, Side):
+        return tables
+    return Side(
+        essence_of(tables, stall_s=stall_s),
+        _responses(tables, stall_s),
+        _kinds(tables["tool_calls"], _CALL),
+        _kinds(tables["steers"], _STEER),
+    )
+
+
+def sides_together(parts: Sequence[Side]) -> Side:
+    """Put together what was taken from several traces each, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Side(
+        put_together([part.essence for part in parts]),
+        joined_all([part.responses for part in parts]),
+        _added([part.calls for part in parts]),
+        _added([part.steers for part in parts]),
+    )
+
+
+def _responses(tables: Tables, stall_s: float) -> pd.DataFrame:
+    """Responses with the name of their lane."""
+    responses = tables["responses"]
+    lanes = tables["lanes"][["lane_id", "stream_id"]]
+    key = ["trace_id", "response_id"]
+    numbers = response_metrics(tables, stall_s=stall_s)
+    found = responses[[*key, "lane_id", *_SAME, "output_text"]].merge(
+        numbers[[*key, *_NUMBERS]], on=key, how="left"
+    )
+    found = found.merge(lanes, on="lane_id", how="left")
+    found["lane"] = found.pop("stream_id").fillna("(default)")
+    return found.drop(columns=[*key, "lane_id"])
+
+
+def _placed(responses: pd.DataFrame) -> pd.DataFrame:
+    """Responses with their place in their lane."""
+    place = responses.groupby("lane", sort=False).cumcount().astype("int64")
+    return responses.assign(place=place)
+
+
 class TraceDiff:
     """What differs between two traces of the same scenario.
 
@@ -38,8 +113,8 @@ class TraceDiff:
 
     Parameters
     ----------
-    this, other : Tables
-        The frames of both.
+    this, other : Tables or Side
+        The frames of both, or what `side_of` took from them.
     prices : mapping, DataFrame or Prices, optional
         See `Prices`.
     stall_s : float, default 1.0
@@ -72,17 +147,17 @@ class TraceDiff:
 
     def __init__(
         self,
-        this: Tables,
-        other: Tables,
+        this: Tables | Side,
+        other: Tables | Side,
         *,
         prices: PriceTable | None = None,
         stall_s: float = STALL_S,
     ) -> None:
-        both = [summary_of(each, prices=prices, stall_s=stall_s) for each in (this, other)]
-        self.summary = _changes(*both)
-        self.responses = _pairs(*(_placed(each, stall_s) for each in (this, other)))
-        self.calls = _counts(*(_kinds(each["tool_calls"], _CALL) for each in (this, other)))
-        self.steers = _counts(*(_kinds(each["steers"], _STEER) for each in (this, other)))
+        sides = [side_of(each, stall_s=stall_s) for each in (this, other)]
+        self.summary = _changes(*(summary_from(side.essence, prices=prices) for side in sides))
+        self.responses = _pairs(*(_placed(side.responses) for side in sides))
+        self.calls = _counts(*(side.calls for side in sides))
+        self.steers = _counts(*(side.steers for side in sides))
 
     @property
     def same(self) -> bool:
@@ -151,21 +226,6 @@ def _changes(this: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _placed(tables: Tables, stall_s: float) -> pd.DataFrame:
-    """Responses with the name of their lane and their place in it."""
-    responses = tables["responses"]
-    lanes = tables["lanes"][["lane_id", "stream_id"]]
-    key = ["trace_id", "response_id"]
-    numbers = response_metrics(tables, stall_s=stall_s)
-    found = responses[[*key, "lane_id", *_SAME, "output_text"]].merge(
-        numbers[[*key, *_NUMBERS]], on=key, how="left"
-    )
-    found = found.merge(lanes, on="lane_id", how="left")
-    found["lane"] = found.pop("stream_id").fillna("(default)")
-    found["place"] = found.groupby("lane", sort=False).cumcount().astype("int64")
-    return found.drop(columns=[*key, "lane_id"])
-
-
 def _pairs(this: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
     paired = this.merge(
         other, on=["lane", "place"], how="outer", suffixes=("_this", "_other"), indicator="_side"
@@ -195,6 +255,15 @@ _STEER: Final = ["state", "failure_code"]
 def _kinds(frame: pd.DataFrame, columns: list[str]) -> pd.Series[Any]:
     words = frame[columns].astype(object).where(frame[columns].notna(), "")
     return words.groupby(columns, sort=True).size()
+
+
+def _added(counts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
+    there = [count for count in counts if len(count)]
+    if not there:
+        return counts[0]
+    levels = list(range(there[0].index.nlevels))
+    added: pd.Series[Any] = pd.concat(there).groupby(level=levels, sort=True).sum()
+    return added
 
 
 def _counts(this: pd.Series[Any], other: pd.Series[Any]) -> pd.DataFrame:

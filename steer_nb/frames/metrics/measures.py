@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "STALL_S",
     "Tables",
+    "checked_stall",
     "chunk_gaps",
     "response_metrics",
     "shaped",
@@ -52,7 +53,14 @@ def shaped(columns: Columns, values: dict[str, Any], index: pd.Index[Any]) -> pd
     return pd.DataFrame(made, index=index).reset_index(drop=True)
 
 
-def _stall(stall_s: float) -> float:
+def checked_stall(stall_s: float) -> float:
+    """Give the seconds from which on a gap is a stall.
+
+    Raises
+    ------
+    InvalidInput
+        They are no number above 0.
+    """
     if isinstance(stall_s, bool) or not isinstance(stall_s, int | float) or not stall_s > 0:
         msg = f"stall_s is {stall_s!r}: it must be a number of seconds above 0."
         raise InvalidInput(msg, field="stall_s", value=stall_s, rule="seconds above 0")
@@ -90,7 +98,7 @@ def chunk_gaps(tables: Tables, *, stall_s: float = STALL_S) -> pd.DataFrame:
     >>> list(chunk_gaps(Trace(Header(steer_nb=1, trace_id="0" * 32)).frames))[-2:]
     ['gap_s', 'stall']
     """
-    stall_s = _stall(stall_s)
+    stall_s = checked_stall(stall_s)
     events = tables["events"]
     words = events["type"].cat.categories
     deltas = words[words.str.endswith(".delta")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -16,15 +16,23 @@ from steer_nb.frames.metrics.measures import (
     steer_metrics,
     wait_metrics,
 )
-from steer_nb.frames.metrics.usage import usage_totals
+from steer_nb.frames.metrics.usage import usage_totals, used_of
+from steer_nb.frames.sets import joined_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from steer_nb.frames.metrics.measures import Tables
     from steer_nb.frames.metrics.prices import PriceTable
 
-__all__ = ["SummaryColumns", "summary_of"]
+__all__ = [
+    "Essence",
+    "SummaryColumns",
+    "essence_of",
+    "put_together",
+    "summary_from",
+    "summary_of",
+]
 
 SummaryColumns: Final = Columns(
     "Summary",
@@ -38,16 +46,86 @@ SummaryColumns: Final = Columns(
 )
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """The tables that a summary is made of, each made once."""
+_COUNTED: Final = ("events", "lanes", "connections", "problems")
+_RESPONSES: Final = ["status", "incomplete_reason"]
+_MEASURED: Final = [
+    "time_to_first_chunk_s",
+    "time_to_first_text_s",
+    "tokens_per_s",
+    "output_tokens",
+    "duration_s",
+]
+_STEERS: Final = ["state", "ack_latency_s", "commit_latency_s", "characters_after_send"]
+_WAITS: Final = ["filled_by", "person_s", "tool_s"]
+_CALLS: Final = ["owner", "wait_s"]
 
-    tables: Tables
+
+@dataclass(frozen=True)
+class Essence:
+    """What a summary is made of: of some traces, or, put together, of all.
+
+    Attributes
+    ----------
+    counts : dict of str to int
+        How many rows the tables have of which no more is needed.
+    spans : Series
+        Seconds from the first message to the last, by trace.
+    responses, measured, gaps, steers, waits, calls, used : DataFrame
+        The few columns of tables and metrics that are looked at.
+    """
+
+    counts: dict[str, int]
+    spans: pd.Series[Any]
     responses: pd.DataFrame
     measured: pd.DataFrame
     gaps: pd.DataFrame
     steers: pd.DataFrame
     waits: pd.DataFrame
+    calls: pd.DataFrame
+    used: pd.DataFrame
+
+
+_FRAMES: Final = ("responses", "measured", "gaps", "steers", "waits", "calls", "used")
+
+
+def essence_of(tables: Tables, *, stall_s: float = STALL_S) -> Essence:
+    """Take from tables what a summary needs, which is far less than they hold.
+
+    Raises
+    ------
+    InvalidInput
+        `stall_s` is none.
+    """
+    events, responses = tables["events"], tables["responses"]
+    times = events["t_s"].groupby(events["trace_id"])
+    return Essence(
+        {name: len(tables[name]) for name in _COUNTED},
+        times.max() - times.min(),
+        responses[_RESPONSES],
+        response_metrics(tables, stall_s=stall_s)[_MEASURED],
+        chunk_gaps(tables, stall_s=stall_s)[["gap_s", "stall"]],
+        steer_metrics(tables)[_STEERS],
+        wait_metrics(tables)[_WAITS],
+        tables["tool_calls"][_CALLS],
+        used_of(tables),
+    )
+
+
+def put_together(parts: Sequence[Essence]) -> Essence:
+    """Put together what was taken from several traces each, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    counts = {name: sum(part.counts[name] for part in parts) for name in _COUNTED}
+    # Sorted as if they had been grouped at once: a sum of floats depends on its order.
+    spans = pd.concat([part.spans for part in parts if len(part.spans)] or [parts[0].spans])
+    frames = [joined_all([getattr(part, name) for part in parts]) for name in _FRAMES]
+    return Essence(counts, spans.sort_index(), *frames)
+
+
+@dataclass(frozen=True)
+class _Parts(Essence):
+    """An essence, and the totals that follow from it."""
+
     usage: pd.DataFrame
 
 
@@ -86,15 +164,19 @@ def summary_of(
     >>> summary.set_index("metric")["value"]["responses"]
     np.float64(0.0)
     """
-    parts = _Parts(
-        tables,
-        tables["responses"],
-        response_metrics(tables, stall_s=stall_s),
-        chunk_gaps(tables, stall_s=stall_s),
-        steer_metrics(tables),
-        wait_metrics(tables),
-        usage_totals(tables, prices=prices),
-    )
+    return summary_from(essence_of(tables, stall_s=stall_s), prices=prices)
+
+
+def summary_from(essence: Essence, *, prices: PriceTable | None = None) -> pd.DataFrame:
+    """Give the summary of what was put together; see `summary_of`.
+
+    Raises
+    ------
+    InvalidInput
+        `prices` is no table of prices.
+    """
+    usage = usage_totals({"responses": essence.used}, prices=prices)
+    parts = _Parts(**{f.name: getattr(essence, f.name) for f in fields(essence)}, usage=usage)
     rows = [(name, read(parts), unit, doc) for name, unit, doc, read in _METRICS]
     if prices is not None:
         rows.append(("cost", _sum(parts.usage["cost"]), "currency of the prices", _COST))
@@ -133,12 +215,6 @@ def _sum(values: pd.Series[Any]) -> float | None:
     return float(known.sum()) if len(known) else None
 
 
-def _span(tables: Tables) -> float | None:
-    events = tables["events"]
-    times = events["t_s"].groupby(events["trace_id"])
-    return _sum(times.max() - times.min())
-
-
 def _speed(parts: _Parts) -> float | None:
     """All tokens over all seconds: a short response does not count as much as a long one."""
     timed = parts.measured[parts.measured["tokens_per_s"].notna()]
@@ -152,16 +228,16 @@ def _service_time(calls: pd.DataFrame) -> float | None:
 Metric = tuple[str, str, str, "Callable[[_Parts], float | None]"]
 
 _METRICS: Final[tuple[Metric, ...]] = (
-    ("span", "s", "from the first message to the last, of each trace", lambda p: _span(p.tables)),
+    ("span", "s", "from the first message to the last, of each trace", lambda p: _sum(p.spans)),
     (
         "connections",
         "connections",
         "sockets that were opened",
-        lambda p: float(len(p.tables["connections"])),
+        lambda p: float(p.counts["connections"]),
     ),
-    ("lanes", "lanes", "on each connection", lambda p: float(len(p.tables["lanes"]))),
-    ("events", "events", "messages in both directions", lambda p: float(len(p.tables["events"]))),
-    ("problems", "problems", "oddities, kept", lambda p: float(len(p.tables["problems"]))),
+    ("lanes", "lanes", "on each connection", lambda p: float(p.counts["lanes"])),
+    ("events", "events", "messages in both directions", lambda p: float(p.counts["events"])),
+    ("problems", "problems", "oddities, kept", lambda p: float(p.counts["problems"])),
     ("responses", "responses", "all of them", lambda p: float(len(p.responses))),
     (
         "completed",
@@ -275,7 +351,7 @@ _METRICS: Final[tuple[Metric, ...]] = (
         "service tools' time",
         "s",
         "of all calls that the service ran",
-        lambda p: _service_time(p.tables["tool_calls"]),
+        lambda p: _service_time(p.calls),
     ),
     (
         "input tokens",

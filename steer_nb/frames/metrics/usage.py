@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from steer_nb.frames.metrics.measures import Tables
     from steer_nb.frames.metrics.prices import PriceTable
 
-__all__ = ["counted_once", "usage_totals"]
+__all__ = ["counted_once", "usage_totals", "used_of"]
 
 _TOKENS: Final = (
     "input_tokens",
@@ -35,6 +35,11 @@ def counted_once(responses: pd.DataFrame) -> pd.DataFrame:
     """
     used = responses[responses["total_tokens"].notna() | responses["output_tokens"].notna()]
     return used.drop_duplicates("response_id", keep="last")
+
+
+def used_of(tables: Tables) -> pd.DataFrame:
+    """Take from tables what `usage_totals` looks at: a few columns of responses with a usage."""
+    return counted_once(tables["responses"])[["response_id", "model", *_TOKENS]]
 
 
 def usage_totals(

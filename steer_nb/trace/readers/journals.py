@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from steer_nb.trace.readers.recording import Recording
     from steer_nb.trace.readers.source import Source
 
-__all__ = ["read", "recognise"]
+__all__ = ["read", "recognise", "trace_id"]
 
 _header = msgspec.json.Decoder(Header)
 _entry = msgspec.json.Decoder(Entry)
@@ -22,6 +22,12 @@ _entry = msgspec.json.Decoder(Entry)
 def recognise(head: bytes) -> bool:
     """Say whether a file begins with the header of a trace."""
     return b'"steer_nb"' in head and _header_of(head.split(b"\n", 1)[0]) is not None
+
+
+def trace_id(head: bytes) -> str | None:
+    """Name the trace that a file is of, from its first bytes; None where it does not say."""
+    header = _header_of(head.split(b"\n", 1)[0])
+    return None if header is None else header.trace_id
 
 
 def _header_of(line: bytes) -> Header | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from steer_nb.errors import MissingExtra, TraceError
 from steer_nb.trace.entries import Problem
+from steer_nb.trace.readers import journals
 from steer_nb.trace.readers.kinds import TITLES, document_of, kind_of
 from steer_nb.trace.readers.progress import Progress
 from steer_nb.trace.readers.recording import Recording
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
     from steer_nb.trace.log import Trace
 
-__all__ = ["load", "load_trace"]
+__all__ = ["Gathering", "claim", "files_of", "load", "load_trace", "places_of"]
 
 _PATTERN: Final = frozenset("*?[")
 _LOCK: Final = ".jsonl.lock"
+_HERE: Final = Path()
 
 
 def load(
@@ -74,18 +76,25 @@ def load(
     >>> runs = steer_nb.load("runs/**/*.jsonl.gz")  # doctest: +SKIP
     >>> runs.frames.responses.groupby("trace_id").size()  # doctest: +SKIP
     """
-    if isinstance(path, str | PathLike):
-        place = Path(path).expanduser()
-        if not place.is_dir() and (place.exists() or not _PATTERN & set(str(path))):
-            with Progress([place], shown=progress) as report:
-                trace = _load_file(place, report)
-            if strict:
-                _refuse(trace.problems)
-            return trace
-        paths = [place]
-    else:
-        paths = [Path(one).expanduser() for one in path]
+    paths, single = places_of(path)
+    if single:
+        with Progress(paths, shown=progress) as report:
+            trace = _load_file(paths[0], report)
+        if strict:
+            _refuse(trace.problems)
+        return trace
     return _load_set(paths, strict=strict, progress=progress)
+
+
+def places_of(
+    path: str | PathLike[str] | Iterable[str | PathLike[str]],
+) -> tuple[list[Path], bool]:
+    """The paths that were given, and whether they are one file rather than several."""
+    if not isinstance(path, str | PathLike):
+        return [Path(one).expanduser() for one in path], False
+    place = Path(path).expanduser()
+    one = not place.is_dir() and (place.exists() or not _PATTERN & set(str(path)))
+    return [place], one
 
 
 def load_trace(path: str | PathLike[str]) -> Trace:
@@ -107,8 +116,8 @@ def load_trace(path: str | PathLike[str]) -> Trace:
     return trace
 
 
-def _load_file(path: Path, report: Callable[[int], None]) -> Trace:
-    with Source(path, report) as source:
+def _load_file(path: Path, report: Callable[[int], None], base: Path = _HERE) -> Trace:
+    with Source(path, report, base) as source:
         kind = kind_of(source.head)
         if kind is not None:
             found = Recording(path, kind.unit)
@@ -143,43 +152,99 @@ def _unknown(source: Source) -> str:
 
 
 def _load_set(paths: list[Path], *, strict: bool, progress: bool | None) -> TraceSet:
-    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
-    traces: list[Trace] = []
-    problems: list[Problem] = []
-    seen: dict[str, Trace] = {}
+    files = files_of(paths)
     with Progress(files, shown=progress) as report:
+        gathering = Gathering(strict=strict, report=report)
         for file in files:
-            try:
-                trace = _load_file(file, report)
-            except (MissingExtra, TraceError) as error:
-                kind = "missing_package" if isinstance(error, MissingExtra) else "unreadable"
-                found = Problem(kind=kind, detail=str(error), file=str(file))
-                if strict:
-                    _refuse([found])
-                problems.append(found)
-                continue
-            report.next()
-            if strict:
-                _refuse(trace.problems)
-            if not len(trace) and any(p.kind == "unknown_kind" for p in trace.file_problems):
-                problems += trace.problems
-                continue
-            known = seen.get(trace.trace_id)
-            if known is not None:
-                problem = _same(known, trace)
-                if strict:
-                    _refuse([problem])
-                problems.append(problem)
-                if trace.header.source == "live" and _begins(known, trace):
-                    continue
-                if trace.header.source == "live" and _begins(trace, known):
-                    traces[traces.index(known)] = seen[trace.trace_id] = trace
-                    continue
-                apart = sha256(f"{trace.trace_id} {file}".encode()).hexdigest()[:32]
-                trace.header = msgspec.structs.replace(trace.header, trace_id=apart)
-            seen[trace.trace_id] = trace
-            traces.append(trace)
-    return TraceSet(traces, problems, where=" ".join(map(str, paths)))
+            if gathering.take(file):
+                report.next()
+    return TraceSet(gathering.traces, gathering.problems, where=" ".join(map(str, paths)))
+
+
+class Gathering:
+    """The traces of several files, taken one after the other; no two of them have one id.
+
+    Parameters
+    ----------
+    strict : bool, default False
+        Raise at the first thing that is odd.
+    report : callable, optional
+        Told how many bytes were read.
+    base : Path, optional
+        From where relative names go; by default where the process is.
+
+    Attributes
+    ----------
+    traces : list of Trace
+        What the files hold.
+    problems : list of Problem
+        What was odd about files that became no trace.
+    """
+
+    def __init__(
+        self,
+        *,
+        strict: bool = False,
+        report: Callable[[int], None] = lambda _: None,
+        base: Path = _HERE,
+    ) -> None:
+        self.traces: list[Trace] = []
+        self.problems: list[Problem] = []
+        self._seen: dict[str, Trace] = {}
+        self._strict = strict
+        self._report = report
+        self._base = base
+
+    def take(self, file: Path) -> bool:
+        """Read one file more, and say whether it could be opened.
+
+        Raises
+        ------
+        TraceError
+            Something is odd, and that is not allowed.
+        """
+        try:
+            trace = _load_file(file, self._report, self._base)
+        except (MissingExtra, TraceError) as error:
+            kind = "missing_package" if isinstance(error, MissingExtra) else "unreadable"
+            self._odd(Problem(kind=kind, detail=str(error), file=str(file)))
+            return False
+        if self._strict:
+            _refuse(trace.problems)
+        if not len(trace) and any(p.kind == "unknown_kind" for p in trace.file_problems):
+            self.problems += trace.problems
+            return True
+        known = self._seen.get(trace.trace_id)
+        if known is not None:
+            self._odd(_same(known, trace))
+            if trace.header.source == "live" and _begins(known, trace):
+                return True
+            if trace.header.source == "live" and _begins(trace, known):
+                self.traces[self.traces.index(known)] = self._seen[trace.trace_id] = trace
+                return True
+            apart = sha256(f"{trace.trace_id} {file}".encode()).hexdigest()[:32]
+            trace.header = msgspec.structs.replace(trace.header, trace_id=apart)
+        self._seen[trace.trace_id] = trace
+        self.traces.append(trace)
+        return True
+
+    def _odd(self, problem: Problem) -> None:
+        if self._strict:
+            _refuse([problem])
+        self.problems.append(problem)
+
+
+def claim(file: Path, base: Path = _HERE) -> str | None:
+    """Say of which trace a file is, as `load` names it, without decoding it; None: unreadable."""
+    try:
+        with Source(file, base=base) as source:
+            if journals.recognise(source.head):
+                return journals.trace_id(source.head)
+            for _ in source.chunks():
+                pass
+            return source.identity()
+    except (MissingExtra, TraceError):
+        return None
 
 
 def _begins(longer: Trace, trace: Trace) -> bool:
@@ -194,6 +259,17 @@ def _same(known: Trace, trace: Trace) -> Problem:
         return Problem(kind="same_trace", detail=detail, file=shorter.file)
     detail = f"has the id of {known.file}: it is kept under an id of its own"
     return Problem(kind="same_trace", detail=detail, file=trace.file)
+
+
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """The files that paths, folders and patterns stand for, each once.
+
+    Raises
+    ------
+    TraceError
+        A folder is empty, or nothing matches a pattern.
+    """
+    return list(dict.fromkeys(file for path in paths for file in _files(path)))
 
 
 def _files(path: Path) -> list[Path]:

@@ -14,6 +14,7 @@ import re
 import zlib
 from hashlib import sha256
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -22,7 +23,6 @@ from steer_nb.errors import MissingExtra, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 __all__ = ["PACKED", "Source", "decoded_lines", "decompress", "extra"]
 
@@ -134,6 +134,8 @@ class Source:
         The file; compressed ones are opened as what they hold.
     report : callable
         Told of each chunk how many bytes of the file were read.
+    base : Path, optional
+        From where a relative path goes; by default where the process is.
 
     Attributes
     ----------
@@ -152,14 +154,19 @@ class Source:
         It is compressed in a way that needs another package.
     """
 
-    def __init__(self, path: Path, report: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        report: Callable[[int], None] = lambda _: None,
+        base: Path = Path(),
+    ) -> None:
         self.path = path
         self.broken: str | None = None
         self.torn = False
         self._report = report
         self._digest = sha256()
         try:
-            self._file: Any = path.open("rb")
+            self._file: Any = (base / path).open("rb")
         except OSError as error:
             raise unreadable(path, error) from error
         try:
