@@ -67,12 +67,15 @@ LARGEST_BODY: Final = 2**20
 class Service(Protocol):
     """What the control API needs of the service of a dialect."""
 
-    scenario: Scenario
     speed: float
     ids: Ids
     clock: Clock
     account: Account
     faults: Faults
+
+    @property
+    def scenario(self) -> Scenario:
+        """What it plays."""
 
     @property
     def options(self) -> OptionSet:
