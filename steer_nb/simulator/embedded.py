@@ -6,11 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.addresses import base_url, check_host, websocket_url
+from steer_nb.simulator.faults import FAULTS
 from steer_nb.simulator.options import Options
 from steer_nb.simulator.scenario import get_scenario
 from steer_nb.simulator.scenarios import SCENARIOS
 from steer_nb.simulator.service import Service
-from steer_nb.simulator.threaded import Threaded, arm, check_speed
+from steer_nb.simulator.threaded import Dialect, Threaded, arm, check_speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from steer_nb.simulator.pace import Clock
     from steer_nb.simulator.scenario import Scenario
 
-__all__ = ["Simulator", "list_scenarios", "serve_forever"]
+__all__ = ["RESPONSES", "Simulator", "list_scenarios", "serve_forever"]
 
 
 class Simulator(Threaded):
@@ -97,6 +98,11 @@ class Simulator(Threaded):
     def url(self) -> str:
         """The WebSocket address itself."""
         return websocket_url(self.base_url)
+
+    @property
+    def advice(self) -> str:
+        """How it is used, in one line."""
+        return f"In a notebook: %steer connect {self.base_url}"
 
     def _listen(self) -> AbstractAsyncContextManager[int]:
         from steer_nb.simulator.server import listen
@@ -182,3 +188,15 @@ def list_scenarios() -> list[Scenario]:
     ['planner', 'weather']
     """
     return list(SCENARIOS.values())
+
+
+RESPONSES = Dialect(
+    Simulator,
+    Options,
+    FAULTS,
+    SCENARIOS,
+    "The letters are questions that the documents leave open; each default is the documented\n"
+    "or likeliest answer. To question k, whether a successor's response.created lists the\n"
+    "steers that it carries, there is no option: no schema has a field that could.",
+)
+"""The dialect of the Responses API, for the command line."""

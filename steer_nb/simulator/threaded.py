@@ -7,7 +7,7 @@ import atexit
 import threading
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from steer_nb.errors import InvalidInput
 from steer_nb.simulator.addresses import check_host, control_url
@@ -15,13 +15,34 @@ from steer_nb.simulator.faults import Fault
 from steer_nb.simulator.remote import Remote, SimulatorFaults
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from steer_nb.simulator.control import Service
+    from steer_nb.simulator.options import OptionSet
     from steer_nb.simulator.scenario import Scenario
 
-__all__ = ["Threaded", "arm", "check_speed"]
+__all__ = ["Dialect", "Threaded", "arm", "check_speed"]
+
+
+class Dialect(NamedTuple):
+    """What a command needs of a dialect: its simulator, and what that can be told.
+
+    Attributes
+    ----------
+    simulator : callable
+        Makes a simulator.
+    options, faults, scenarios
+        What there is of each.
+    about_options : str
+        Said below a list of the options.
+    """
+
+    simulator: Callable[..., Threaded]
+    options: type[OptionSet]
+    faults: Mapping[str, type[Fault]]
+    scenarios: Mapping[str, Scenario]
+    about_options: str
 
 
 class Threaded:
@@ -62,6 +83,11 @@ class Threaded:
     @property
     def base_url(self) -> str:
         """What a client takes as its ``base_url``."""
+        raise NotImplementedError
+
+    @property
+    def advice(self) -> str:
+        """How it is used, in one line."""
         raise NotImplementedError
 
     @property

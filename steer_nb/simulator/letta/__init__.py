@@ -27,7 +27,7 @@ Examples
 
 from __future__ import annotations
 
-from steer_nb.simulator.letta.embedded import LettaSimulator, list_scenarios
+from steer_nb.simulator.letta.embedded import LETTA, LettaSimulator, list_scenarios
 from steer_nb.simulator.letta.faults import (
     LETTA_FAULTS,
     Busy,
@@ -53,6 +53,7 @@ from steer_nb.simulator.letta.tools import Outcome, ServerTool
 from steer_nb.simulator.letta.turn import LettaTurn
 
 __all__ = [
+    "LETTA",
     "LETTA_FAULTS",
     "SCENARIOS",
     "Busy",

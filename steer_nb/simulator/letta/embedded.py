@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import ScenarioError
 from steer_nb.simulator.addresses import base_url
+from steer_nb.simulator.letta.faults import LETTA_FAULTS
 from steer_nb.simulator.letta.options import LettaOptions
 from steer_nb.simulator.letta.scenario import LettaScenario
 from steer_nb.simulator.letta.scenarios import SCENARIOS
 from steer_nb.simulator.letta.service import LettaService
 from steer_nb.simulator.scenario import get_scenario
-from steer_nb.simulator.threaded import Threaded, arm, check_speed
+from steer_nb.simulator.threaded import Dialect, Threaded, arm, check_speed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from steer_nb.simulator.pace import Clock
     from steer_nb.simulator.scenario import Scenario
 
-__all__ = ["LettaSimulator", "list_scenarios"]
+__all__ = ["LETTA", "LettaSimulator", "list_scenarios"]
 
 
 class LettaSimulator(Threaded):
@@ -105,6 +106,11 @@ class LettaSimulator(Threaded):
         """The agent that is there from the start, with all tools of the scenario."""
         return next(iter(self.service.agents))
 
+    @property
+    def advice(self) -> str:
+        """How it is used, in one line."""
+        return f"With letta-client: Letta(base_url={self.base_url!r}); its agent: {self.agent_id}"
+
     def _listen(self) -> AbstractAsyncContextManager[int]:
         from steer_nb.simulator.letta.web import listen
 
@@ -120,3 +126,13 @@ def list_scenarios() -> list[LettaScenario]:
     ['files', 'parallel']
     """
     return list(SCENARIOS.values())
+
+
+LETTA = Dialect(
+    LettaSimulator,
+    LettaOptions,
+    LETTA_FAULTS,
+    SCENARIOS,
+    "Each default is what was measured on a server of version 0.16.8.",
+)
+"""Letta's dialect, for the command line."""

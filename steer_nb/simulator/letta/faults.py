@@ -39,7 +39,8 @@ __all__ = [
     "list_faults",
 ]
 
-LETTA_FAULTS: Final[dict[str, type[Fault]]] = {}
+Known = dict[str, type[Fault]]
+LETTA_FAULTS: Final[Known] = {}
 """Every fault of the Letta dialect, by its word."""
 
 _STATUSES: Final = range(400, 600)
@@ -49,7 +50,7 @@ _STATUSES: Final = range(400, 600)
 class LettaFault(Fault):
     """What all faults of this dialect have in common: whom they strike."""
 
-    known: ClassVar[dict[str, type[Fault]]] = LETTA_FAULTS
+    known: ClassVar[Known] = LETTA_FAULTS  # beside a field `type`, which hides the built-in
     way: ClassVar[Way]
 
     type: str | None = described(
