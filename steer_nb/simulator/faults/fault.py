@@ -27,11 +27,13 @@ __all__ = [
 
 Way = Literal[
     "out", "in", "ping", "handshake",
-    "end", "answer", "send", "lock", "conflict", "model", "resume", "cancel", "tool", "redis",
+    "end", "answer", "send", "lock", "conflict", "model", "resume", "cancel", "tool", "call",
+    "redis",
 ]  # fmt: skip
-"""What passes: a message to the client, one from it, its ping, its handshake; then, with Letta, the
-end of a stream, an answer, a send, one that finds a lock, one that finds a pending request, a call
-of the model, a resume, a cancel, a tool of the server, a use of Redis."""
+"""What passes: a message to the client, one from it, its ping, its handshake. With Letta:
+the end of a stream, an answer, a send, one that finds a lock, one that finds a pending request, a
+request for approval, a resume, a cancel, a tool of the server, a call of the model, a use of Redis.
+"""
 
 FAULTS: Final[dict[str, type[Fault]]] = {}
 """Every fault of the Responses dialect, by its word."""

@@ -6,13 +6,14 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from steer_nb.simulator.letta.loop import ToolBegins, finish, work
+from steer_nb.simulator.letta.loop import ModelBegins, ToolBegins, finish, work
 from steer_nb.simulator.letta.trouble import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from steer_nb.simulator.faults import Armed
+    from steer_nb.simulator.letta.loop import Effect
     from steer_nb.simulator.letta.run import Run
     from steer_nb.simulator.letta.service import LettaService
 
@@ -38,11 +39,7 @@ class _Driver:
         try:
             for effect in work(self._service, run):
                 self._store()
-                if isinstance(effect, ToolBegins):
-                    for armed in self._service.strike(
-                        "tool", effect.call.name, run.conversation.name
-                    ):
-                        await hold(armed)
+                await self._hold(effect)
                 await self._wait(effect.seconds)
         except Exception as error:
             if not run.ended:  # its client must not wait for ever for what is our mistake
@@ -50,6 +47,23 @@ class _Driver:
             raise
         finally:
             run.watchers.discard(self._look)
+
+    async def _hold(self, effect: Effect) -> None:
+        """Let a tool or the model begin late, where a fault says so; a cancel ends that, too."""
+        where = self._run.conversation.name
+        struck: list[Armed] = []
+        if isinstance(effect, ToolBegins):
+            struck = self._service.strike("tool", effect.call.name, where)
+        elif isinstance(effect, ModelBegins):
+            struck = self._service.strike("call", "model", where)
+        for armed in struck:
+            holding = asyncio.create_task(hold(armed))
+            stopped = asyncio.create_task(self._stopped.wait())
+            try:
+                await asyncio.wait({holding, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                holding.cancel()
+                stopped.cancel()
 
     def _look(self) -> None:
         if self._run.cancelled or self._run.lost:

@@ -26,6 +26,7 @@ __all__ = [
     "Drop",
     "EarlyConflict",
     "HangResume",
+    "HoldModel",
     "HoldTool",
     "LettaFault",
     "LoseAnswer",
@@ -220,6 +221,19 @@ class HoldTool(LettaFault):
     word: ClassVar[str] = "hold_tool"
     help: ClassVar[str] = "let a server tool begin late"
     way: ClassVar[Way] = "tool"
+
+    seconds: float | None = described(
+        None, "Real seconds, whatever the speed; None: until the fault is taken away."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HoldModel(LettaFault):
+    """Let a call of the model begin late: its run goes on, and keeps others out, meanwhile."""
+
+    word: ClassVar[str] = "hold_model"
+    help: ClassVar[str] = "let a call of the model begin late"
+    way: ClassVar[Way] = "call"
 
     seconds: float | None = described(
         None, "Real seconds, whatever the speed; None: until the fault is taken away."

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from steer_nb.simulator.letta.run import Run
     from steer_nb.simulator.letta.scenario import LettaScenario
 
-__all__ = ["Effect", "ToolBegins", "World", "finish", "work"]
+__all__ = ["Effect", "ModelBegins", "ToolBegins", "World", "finish", "work"]
 
 
 class ToolBegins(NamedTuple):
@@ -45,7 +45,13 @@ class ToolBegins(NamedTuple):
     seconds: float
 
 
-Effect = Wait | ToolBegins
+class ModelBegins(NamedTuple):
+    """The model is about to be called."""
+
+    seconds: float = 0.0
+
+
+Effect = Wait | ToolBegins | ModelBegins
 
 
 class World(Protocol):
@@ -222,6 +228,7 @@ class _Work:
         run.steps.append(step)
         for one in self.inputs:
             one.step_id = step.id
+        yield ModelBegins()
         turn = self._turn()
         conversation.n_replies += 1
         number = conversation.n_replies

@@ -33,6 +33,7 @@ def new_agent_fields(given: dict[str, Any]) -> dict[str, Any]:
         "tool_ids": list,
         "tools": list,
         "tool_rules": list,
+        "memory_blocks": list,
         "tags": list,
         "metadata": dict,
     }
@@ -70,6 +71,7 @@ def make_agent(service: LettaService, given: dict[str, Any]) -> Agent:
         model=given.get("model"),
         system=given.get("system"),
         settings={name: given.get(name) for name in _KEPT},
+        blocks=[one for one in given.get("memory_blocks") or () if isinstance(one, dict)],
     )
     _rule(agent, given.get("tool_rules"))
     return agent

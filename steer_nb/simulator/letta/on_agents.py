@@ -76,7 +76,7 @@ def reset(asked: Asked, agent_id: str) -> Reply:
     agent = asked.service.agent(agent_id)
     asked.service.begin(agent.own)
     agent.updated = asked.service.now()
-    return Answer(agent.to_dict(()))
+    return Answer(agent.to_dict())
 
 
 def agent_tools(asked: Asked, agent_id: str) -> Reply:

@@ -82,7 +82,7 @@ def send(
     if background and not redis:
         msg = (
             "INTERNAL_SERVER_ERROR: Background streaming requires Redis to be running. Please "
-            "ensure Redis is properly configured. LETTA_REDIS_HOST: None, LETTA_REDIS_PORT: None"
+            "ensure Redis is properly configured. LETTA_REDIS_HOST: None, LETTA_REDIS_PORT: 6379"
         )
         raise Refused(503, msg)
     scope = conversation.key

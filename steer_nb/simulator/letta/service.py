@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steer_nb.errors import InvalidInput
 from steer_nb.simulator.account import Account
@@ -13,7 +14,7 @@ from steer_nb.simulator.ids import Ids
 from steer_nb.simulator.letta.faults import LettaFault, PhantomCall
 from steer_nb.simulator.letta.naming import id_of, message_id_of
 from steer_nb.simulator.letta.run import Run
-from steer_nb.simulator.letta.state import Agent, Conversation, Tool
+from steer_nb.simulator.letta.state import ORGANIZATION, USER, Agent, Conversation, Tool
 from steer_nb.simulator.letta.stored import Stored
 from steer_nb.simulator.letta.trouble import Refused, not_found
 from steer_nb.simulator.pace import EPOCH, Clock
@@ -33,6 +34,29 @@ __all__ = ["MODEL", "SYSTEM", "LettaService"]
 
 MODEL = "simulator/stand-in"
 SYSTEM = "You are a helpful agent. Ask before you do what cannot be undone."
+
+_BLOCK: Final[dict[str, Any]] = {
+    "value": "",
+    "limit": 100_000,
+    "project_id": None,
+    "template_name": None,
+    "is_template": False,
+    "template_id": None,
+    "base_template_id": None,
+    "deployment_id": None,
+    "entity_id": None,
+    "preserve_on_migration": False,
+    "label": None,
+    "read_only": False,
+    "description": None,
+    "metadata": {},
+    "hidden": None,
+    "id": None,
+    "created_by_id": None,
+    "last_updated_by_id": None,
+    "tags": [],
+}
+"""A block of memory, in the order of its fields: kept and shown, read by nobody."""
 
 
 class LettaService:
@@ -203,6 +227,7 @@ class LettaService:
         model: str | None = None,
         system: str | None = None,
         settings: dict[str, Any] | None = None,
+        blocks: Iterable[dict[str, Any]] = (),
     ) -> Agent:
         """Make an agent."""
         self._n_agents += 1
@@ -217,6 +242,10 @@ class LettaService:
             system or SYSTEM,
             settings or {},
         )
+        made.blocks = [
+            {**_BLOCK, **one, "id": id_of(self.ids, "block", made.key, at)}
+            for at, one in enumerate(blocks)
+        ]
         for tool in tools:
             made.attach(tool)
         self.begin(made.own)
@@ -301,10 +330,10 @@ class LettaService:
             404, in the server's words, which tell too much (5.3).
         """
         if run_id not in self.runs:
+            moment = dt.datetime.fromtimestamp(EPOCH, dt.UTC).replace(tzinfo=None)
             actor = (
-                "id='user-00000000-0000-4000-8000-000000000000' "
-                "organization_id='org-00000000-0000-4000-8000-000000000000' name='default_user' "
-                "created_at=None updated_at=None is_deleted=False"
+                f"id='{USER}' organization_id='{ORGANIZATION}' name='default_user' "
+                f"created_at=None updated_at={moment!r} is_deleted=False"
             )
             msg = (
                 f"Run not found with id='['{run_id}']', access level in ['read'] for "

@@ -42,17 +42,21 @@ class Tool:
         """What the model calls it."""
         return self.server.name
 
+    @property
+    def _schema(self) -> dict[str, Any]:
+        return self.json_schema or self.server.schema
+
     def to_dict(self) -> dict[str, Any]:
         """Give it as clients see it."""
         return {
             "id": self.id,
             "tool_type": "custom",
-            "description": self.description or self.server.says,
+            "description": self.description or self._schema.get("description"),
             "source_type": "json",
             "name": self.name,
             "tags": self.tags,
             "source_code": self.source_code,
-            "json_schema": self.json_schema or self.server.schema,
+            "json_schema": self._schema,
             "args_json_schema": {},
             "return_char_limit": 50_000,
             "pip_requirements": None,
@@ -142,6 +146,7 @@ class Agent:
     model: str
     system: str
     settings: dict[str, Any] = field(default_factory=dict)
+    blocks: list[dict[str, Any]] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     gated: list[str] = field(default_factory=list)
     other_rules: list[dict[str, Any]] = field(default_factory=list)
@@ -199,6 +204,7 @@ class Agent:
             {"tool_name": name, "type": "requires_approval", "prompt_template": None}
             for name in self.gated
         ]
+        blocks = self.blocks if everything or "agent.blocks" in asked else []
         shown = self.tools if everything or "agent.tools" in asked else []
         return {
             "created_by_id": USER,
@@ -218,11 +224,11 @@ class Agent:
             "memory": {
                 "agent_type": "letta_v1_agent",
                 "git_enabled": False,
-                "blocks": [],
+                "blocks": blocks,
                 "file_blocks": [],
                 "prompt_template": "",
             },
-            "blocks": [],
+            "blocks": blocks,
             "tools": [tool.to_dict() for tool in shown],
             "sources": [],
             "tags": list(self.settings.get("tags") or ()),
@@ -306,5 +312,13 @@ def _model(handle: str) -> dict[str, Any]:
             "response_format": None,
             "strict": True,
         },
-        "compaction_settings": None,
+        "compaction_settings": {
+            "model": handle,
+            "model_settings": None,
+            "prompt": "Summarise what has happened so far.",
+            "prompt_acknowledgement": False,
+            "clip_chars": 50_000,
+            "mode": "sliding_window",
+            "sliding_window_percentage": 0.3,
+        },
     }

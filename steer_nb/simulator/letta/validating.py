@@ -81,7 +81,7 @@ def check_messages(messages: Any) -> list[Fault422]:
     Examples
     --------
     >>> [one["loc"][-1] for one in check_messages([{"role": "user"}])]
-    ['content', 'tool_returns']
+    ['content', 'type', 'type', 'tool_returns']
     """
     if not isinstance(messages, list):
         return [_fault("list_type", ("body", "messages"), "Input should be a valid list", messages)]
