@@ -134,7 +134,7 @@ def failing(turn: LettaTurn) -> Iterator[Step]:
         yield Fail("server_error", "The model is not there.")
     elif "rate" in turn.prompt.lower():
         yield Fail("rate_limit_exceeded", "Too many requests.")
-    elif turn.offers("list_files") and turn.number == 1:
+    elif turn.offers("list_files") and not turn.called("list_files"):
         yield Say("First I look at the files.")
         yield CallFunction("list_files", {"folder": "/srv"})
     else:

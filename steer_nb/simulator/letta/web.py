@@ -255,7 +255,7 @@ class Connection:
             await self._json(run.trouble.status, run.trouble.body)
 
     async def _stream(self, run: Run, *, after: int, pings: bool, hang: bool = False) -> None:
-        await self._send(h11.Response(status_code=200, headers=_headers(_SSE), reason=b"OK"))
+        """Write a stream; as on the real server, its head goes out with the first frame only."""
         frames = frames_of(self._service, run, self.number, after=after, pings=pings, hang=hang)
         where = run.conversation.name
         async with aclosing(frames) as stream:
@@ -263,7 +263,12 @@ class Connection:
                 await self._frame(frame, where)
         for armed in self._service.strike("end", "done", where, connection=self.number):
             await hold(armed)
+        await self._begin()
         await self._send(h11.EndOfMessage())
+
+    async def _begin(self) -> None:
+        if self._http.our_state is h11.SEND_RESPONSE:
+            await self._send(h11.Response(status_code=200, headers=_headers(_SSE), reason=b"OK"))
 
     async def _frame(self, frame: Frame, where: str) -> None:
         """Write one frame as one chunk, or what faults make of it."""
@@ -276,6 +281,7 @@ class Connection:
                 if armed.fault.side == "before":
                     self.cut()
                     raise _Gone
+        await self._begin()
         await self._send(h11.Data(data=frame.text.encode("utf-8", "replace")))
         self.n_frames += 1
         if cut:
@@ -345,7 +351,9 @@ async def listen(
         assert task is not None
         serving.add(task)
         try:
-            await Connection(service, reader, writer, api_key).serve()
+            # asyncio would call it a mistake that the server's end cancels this.
+            with suppress(asyncio.CancelledError):
+                await Connection(service, reader, writer, api_key).serve()
         finally:
             serving.discard(task)
 
