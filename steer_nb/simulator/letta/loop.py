@@ -98,15 +98,18 @@ class _Work:
 
     def play(self) -> Iterator[Effect]:
         run = self.run
-        run.status = "running"
         stop_reason, trouble = "end_turn", None
+        if not run.cancelled:  # even before it began
+            run.status = "running"
         if run.background and run.sent.pings:
             run.add(ping(self.world, run, "stored"))
         try:
-            for effect in self._steps():
-                yield effect
-                if run.cancelled or run.lost:
+            steps = self._steps()
+            while not (run.cancelled or run.lost):
+                effect = next(steps, None)
+                if effect is None:
                     break
+                yield effect
         except _Stop as stop:
             stop_reason, trouble = stop.stop_reason, stop.trouble
         if run.cancelled:
