@@ -88,14 +88,14 @@ class ServerTool:
     @property
     def says(self) -> str:
         """What it is for."""
-        doc = inspect.getdoc(self.function) if self.function is not None else None
+        doc = inspect.getdoc(self.function) if inspect.isfunction(self.function) else None
         return self.description or (doc or "").partition("\n")[0] or f"The tool {self.name}."
 
     @property
     def schema(self) -> dict[str, Any]:
         """Its JSON Schema, as Letta keeps it."""
         parameters: Mapping[str, Any] = self.parameters
-        if not parameters and self.function is not None:
+        if not parameters and inspect.isfunction(self.function):
             parameters = _parameters(self.function)
         empty = {"type": "object", "properties": {}, "required": []}
         return {
