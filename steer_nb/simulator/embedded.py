@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.errors import ScenarioError
 from steer_nb.simulator.addresses import base_url, check_host, websocket_url
 from steer_nb.simulator.faults import FAULTS
 from steer_nb.simulator.options import Options
@@ -168,8 +169,12 @@ def make_service(
         As `Simulator` says.
     """
     check_speed(speed)
+    found = get_scenario(scenario, SCENARIOS)
+    if found.dialect != "responses":
+        msg = f"The scenario {found.name!r} is one for Letta: play it with --dialect letta."
+        raise ScenarioError(msg)
     service = Service(
-        get_scenario(scenario, SCENARIOS),
+        found,
         seed=seed,
         speed=speed,
         options=Options.of(options),

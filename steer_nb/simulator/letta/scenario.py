@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from steer_nb.errors import ScenarioError
 from steer_nb.simulator.letta.faults import LettaFault
@@ -28,6 +28,8 @@ class LettaScenario(Scenario):
     Calling it with a `LettaTurn` gives the steps of one call of the model. A simulator has an agent
     with all `tools` from the start; other agents have those that they are made with.
     """
+
+    dialect: ClassVar[str] = "letta"
 
     tools: tuple[ServerTool, ...] = ()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steer_nb.simulator.calls import CallFunction
 from steer_nb.simulator.letta.scenario import LettaScenario, scenario
 from steer_nb.simulator.letta.tools import Outcome, ServerTool
-from steer_nb.simulator.scenarios.common import answer, heard
+from steer_nb.simulator.scenarios.common import answer, said, told
 from steer_nb.simulator.steps import Fail, Say, Think
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.letta.turn import LettaTurn
     from steer_nb.simulator.steps import Step
+    from steer_nb.simulator.turn import Result
 
 __all__ = ["SCENARIOS"]
 
@@ -70,6 +71,21 @@ def _guess(schema: Mapping[str, Any], prompt: str) -> dict[str, Any]:
     return guessed
 
 
+def _heard(turn: LettaTurn) -> str:
+    """Say back what came of the calls."""
+    lines = [_told(result) for result in turn.results.values()]
+    lines += [f"You added: {said(text)}" for text in turn.steers]
+    return " ".join(lines) or "I go on where I stopped."
+
+
+def _told(result: Result) -> str:
+    """Say what came of one call: what was denied gave nothing."""
+    refused, _, reason = result.text.partition("User reason: ")
+    if not refused.startswith("Error: request to call tool denied"):
+        return told(result)
+    return f"You denied {result.name}." if reason == "None" else f"You denied it: {said(reason)}"
+
+
 @scenario(
     "files",
     "Lists files at once, asks before it deletes one, and uses the tools that you bring.",
@@ -78,7 +94,7 @@ def _guess(schema: Mapping[str, Any], prompt: str) -> dict[str, Any]:
 def files(turn: LettaTurn) -> Iterator[Step]:
     """Do what the person says with files."""
     if turn.results or turn.kept_alive:
-        yield Say(heard(turn) or "I go on where I stopped.")
+        yield Say(_heard(turn))
         return
     mine = list(_client_call(turn))
     if mine:
@@ -105,7 +121,7 @@ def files(turn: LettaTurn) -> Iterator[Step]:
 def parallel(turn: LettaTurn) -> Iterator[Step]:
     """Call several tools in one step."""
     if turn.results or turn.kept_alive:
-        yield Say(heard(turn) or "I go on where I stopped.")
+        yield Say(_heard(turn))
         return
     yield Say("I do several things at once.")
     if turn.offers("list_files"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import subprocess
@@ -102,6 +103,13 @@ async def scene(form, served):
     for one in made:
         one.disarm()
         await one.sdk.close()
+
+
+async def until(condition):
+    """Wait for what happens in the other process."""
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
 
 
 def kinds(messages):

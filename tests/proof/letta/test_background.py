@@ -9,7 +9,7 @@ import httpx
 import letta_client
 import pytest
 
-from tests.proof.letta.conftest import kinds
+from tests.proof.letta.conftest import kinds, until
 
 CREATE = "conversations.messages.create"
 
@@ -108,8 +108,7 @@ async def test_one_at_a_time(talk):
     one = await talk()
     one.one.arm(f"hold_model conversation={one.id}")
     first = asyncio.create_task(one.send())
-    while not one.one.account("run"):
-        await asyncio.sleep(0.01)
+    await until(lambda: one.one.account("run"))
     other = Talk(one.one, one.id)
     other.sdk = type(one.sdk)(one.sdk.form, one.one.url)
     with pytest.raises(letta_client.ConflictError, match="currently being processed") as busy:
@@ -125,8 +124,7 @@ async def test_a_run_is_cancelled_while_it_streams(talk):
     one = await talk()
     one.one.arm(f"hold_model conversation={one.id}")
     sending = asyncio.create_task(one.send(include_pings=True))
-    while not one.one.account("run"):
-        await asyncio.sleep(0.01)
+    await until(lambda: one.one.account("run"))
     done = httpx.post(f"{one.one.url}/v1/conversations/{one.id}/cancel").json()
     seen = await sending
     assert kinds(seen) == ["ping", "stop_reason"]
@@ -170,6 +168,6 @@ async def test_fire_and_forget(scene):
     hello = [{"role": "user", "content": "Hello."}]
     run = await one.sdk("agents.messages.create_async", one.agent_id, messages=hello)
     assert (run.status, run.background) == ("created", True)
-    while (run := await one.sdk("runs.retrieve", run.id)).completed_at is None:
-        await asyncio.sleep(0.01)
-    assert run.stop_reason == "end_turn"
+    place = f"{one.url}/v1/runs/{run.id}"
+    await until(lambda: httpx.get(place).json()["completed_at"])
+    assert (await one.sdk("runs.retrieve", run.id)).stop_reason == "end_turn"

@@ -41,6 +41,9 @@ def moods(turn):
             yield CallFunction(name, {"city" if name == "get_weather" else "path": "x"})
 
 
+MODES = {name: st.booleans() for name in ("tokens", "background", "client", "whole")}
+
+
 class Letta(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
@@ -108,17 +111,14 @@ class Letta(RuleBasedStateMachine):
 
     # What clients do
 
-    modes = {"tokens": st.booleans(), "background": st.booleans(), "client": st.booleans(),
-             "whole": st.booleans()}  # fmt: skip
-
-    @rule(number=st.integers(0, 3), **modes)
+    @rule(number=st.integers(0, 3), **MODES)
     def say(self, number, **modes):
         self.n_otids += 1
         messages = [{"role": "user", "content": "Go on.", "otid": f"o-{self.n_otids}"}]
         self.begin(number, messages, **modes)
 
     @precondition(lambda self: self.n_otids)
-    @rule(number=st.integers(1, 3), back=st.integers(0, 3), **modes)
+    @rule(number=st.integers(1, 3), back=st.integers(0, 3), **MODES)
     def say_again(self, number, back, **modes):
         otid = f"o-{max(1, self.n_otids - back)}"
         messages = [{"role": "user", "content": "Go on.", "otid": otid}]
@@ -129,8 +129,12 @@ class Letta(RuleBasedStateMachine):
             assert reply.run.background
             assert otid in reply.run.sent.otids
 
-    @rule(number=st.integers(0, 3), choices=st.lists(st.sampled_from("adr"), min_size=4, max_size=4),
-          wrong=st.sampled_from(["", "", "", "few", "other"]), **modes)  # fmt: skip
+    @rule(
+        number=st.integers(0, 3),
+        choices=st.lists(st.sampled_from("adr"), min_size=4, max_size=4),
+        wrong=st.sampled_from(["", "", "", "few", "other"]),
+        **MODES,
+    )
     def answer(self, number, choices, wrong, **modes):
         pending = self.place(number)[2].pending
         ids = pending.call_ids if pending is not None else ["call_nobody"]
