@@ -9,11 +9,14 @@ import pytest
 
 from steer_nb.simulator import Simulator
 from steer_nb.trace import load
+from tests.support.browser import chromium
 from tests.widgets.forming import until
-from tests.widgets.lab import Card, chromium, notebook_page, run_cell, serve
+from tests.widgets.lab import Card, run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -48,8 +51,8 @@ asker.create("What is the weather in Lisbon?"); asker.wait(10)
 
 @pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
 @pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
-def test_a_person_watches_steers_and_answers(tmp_path: Path) -> None:
-    with serve(tmp_path) as address, notebook_page(address, tmp_path, CELLS) as page:
+def test_a_person_watches_steers_and_answers(lab: Lab, tmp_path: Path) -> None:
+    with lab.notebook(tmp_path, CELLS) as page:
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         run_cell(page, 0)
@@ -96,8 +99,8 @@ io_thread.call(lambda: transport._connection.transport.abort())
 
 @pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
 @pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
-def test_a_person_decides_after_a_lost_connection(tmp_path: Path) -> None:
-    with serve(tmp_path) as address, notebook_page(address, tmp_path, LOSING) as page:
+def test_a_person_decides_after_a_lost_connection(lab: Lab, tmp_path: Path) -> None:
+    with lab.notebook(tmp_path, LOSING) as page:
         run_cell(page, 0)
         field = page.locator(".snb-say textarea")
         field.wait_for(timeout=20_000)
@@ -160,8 +163,8 @@ io_thread.call(lambda: session.core.line.transport._connection.transport.abort()
 
 @pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
 @pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
-def test_a_person_asks_the_service_what_became_of_it(tmp_path: Path) -> None:
-    with serve(tmp_path) as address, notebook_page(address, tmp_path, ASKING) as page:
+def test_a_person_asks_the_service_what_became_of_it(lab: Lab, tmp_path: Path) -> None:
+    with lab.notebook(tmp_path, ASKING) as page:
         run_cell(page, 0)
         page.locator(".snb-say textarea").wait_for(timeout=20_000)
         run_cell(page, 1)
@@ -201,10 +204,10 @@ HALF = '{"sat": "<b>dry</b>", "t'
 
 @pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
 @pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
-def test_what_is_half_typed_survives_a_reload_and_a_restart(tmp_path: Path) -> None:
-    with Simulator("weather", speed=0) as simulator, serve(tmp_path) as address:
+def test_what_is_half_typed_survives_a_reload_and_a_restart(lab: Lab, tmp_path: Path) -> None:
+    with Simulator("weather", speed=0) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in DRAFTING]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             for number in range(4):
                 run_cell(page, number)
             area = page.locator(".snb-form textarea").last

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 
-from tests.widgets.lab import (
-    Card,
-    chromium,
-    notebook_page,
-    reload,
-    restart,
-    run_cell,
-    save,
-    serve,
-)
+from tests.support.browser import chromium
+from tests.widgets.lab import Card, Lab, reload, restart, run_cell, save
 from tests.widgets.person import (
     KEY,
     LOG,
@@ -39,6 +31,8 @@ from tests.widgets.person import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.support.browser import Browser
 
 NEEDS = [
     name for name in ("playwright", "jupyterlab", "PIL") if importlib.util.find_spec(name) is None
@@ -114,13 +108,14 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_a_person_from_the_first_cell_to_the_recovered_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     picture = picture_of_a_page(tmp_path / "screen.png")
-    with served(tmp_path) as (url, control), serve(tmp_path) as address:
+    own = Lab(tmp_path / "lab", browser)  # with its key in the environment
+    with served(tmp_path) as (url, control), own as lab:
         cells = [cell.replace("URL", url) for cell in CELLS]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             errors: list[str] = []
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.set_viewport_size({"width": 1200, "height": 4000})
