@@ -145,6 +145,7 @@ def test_any_script_is_read_and_answered_by_keyboard_alone(lab: Lab, tmp_path: P
         keys.press("ArrowDown")
         keys.run()
         card.get_by_text("Nothing has been sent").wait_for()
+        page.get_by_role("textbox", name="What to say to Reiseplanung").wait_for()
         _talks(keys, card)
         form = _opens_the_form(keys)
         shots = Shots(page, "scripts")
