@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -29,6 +30,17 @@ def pytest_collection_modifyitems(items):
         marks = [COSTS[mark.name] for mark in item.iter_markers() if mark.name in COSTS]
         costs[item.path] += max(marks, default=0.1)
     items.sort(key=lambda item: -costs[item.path])  # stable: a file's tests keep their order
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported and collected stays: it is not looked through for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 BROWSER = Browser()
