@@ -196,6 +196,12 @@ def _has_room(page: Any, shots: Shots) -> None:
             shots.take(name, 2, 4)
             if wide := page.evaluate(_WIDE):
                 found[name] = wide
+    page.set_viewport_size({"width": 500, "height": 2400})
+    page.wait_for_timeout(300)
+    if wide := page.evaluate(_WIDE):
+        found["500"] = wide
+    counted = page.locator(".snb-foot .snb-hint").first.bounding_box()
+    assert counted["height"] < 40, "words are not written letter by letter"
     change_theme(page, dark=False)
     page.set_viewport_size({"width": 1200, "height": 2400})
     assert found == {}
