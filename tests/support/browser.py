@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,23 +40,26 @@ class Browser:
             self._playwright.stop()
         self._playwright = self._browser = None
 
-    @contextmanager
+    @contextlib.contextmanager
     def page(self, **options: Any) -> Iterator[Any]:
         """A page in a context that shares nothing with any other, and is gone afterwards."""
-        browser = self._running()
+        context = self._context(options)
+        browser = context.browser
         try:
-            yield browser.new_context(**options).new_page()
+            yield context.new_page()
         finally:
-            for context in browser.contexts if browser.is_connected() else ():
-                context.close()  # a test may have made others
+            for one in browser.contexts if browser.is_connected() else ():
+                one.close()  # a test may have made others
 
-    def _running(self) -> Any:
-        if self._browser is None or not self._browser.is_connected():
-            from playwright.sync_api import sync_playwright
+    def _context(self, options: dict[str, Any]) -> Any:
+        from playwright.sync_api import Error, sync_playwright
 
-            self.close()
-            self._playwright = sync_playwright().start()
-            self._browser = self._playwright.chromium.launch(
-                executable_path=chromium(), args=["--no-sandbox"]
-            )
-        return self._browser
+        if self._browser is not None:
+            with contextlib.suppress(Error):  # where it has died
+                return self._browser.new_context(**options)
+        self.close()
+        self._playwright = sync_playwright().start()
+        self._browser = self._playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox"]
+        )
+        return self._browser.new_context(**options)
