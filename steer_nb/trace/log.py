@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from array import array
+from bisect import bisect_right
 from typing import TYPE_CHECKING, overload
 
 import msgspec
@@ -22,26 +24,51 @@ __all__ = ["Places", "Trace"]
 
 
 class Places:
-    """Where the entries of a recording stood in its file.
+    """Where the entries of a recording stood in its file: a number for each, mostly in a row.
 
     Parameters
     ----------
-    numbers : sequence of int
-        One for each entry, from 1; 0 for what stood nowhere.
     unit : {"line", "entry"}
-        What they count: lines, or the entries of a list, such as a cassette's interactions.
+        What the numbers count: lines, or the entries of a list, such as a cassette's interactions.
+
+    Examples
+    --------
+    >>> places = Places()
+    >>> places.add(0)  # a note that stood nowhere
+    >>> places.add(1, 3)
+    >>> len(places), list(places)
+    (4, [0, 1, 2, 3])
     """
 
-    def __init__(self, numbers: Sequence[int], unit: str = "line") -> None:
-        self.numbers = numbers
+    def __init__(self, unit: str = "line") -> None:
         self.unit = unit
+        self._starts = array("q")
+        self._first = array("q")
+        self._length = 0
+
+    def add(self, first: int, count: int = 1) -> None:
+        """Say where the next entries stood: from 1, one behind the other; 0 for nowhere."""
+        if not self._first or first != self._first[-1] + self._length - self._starts[-1]:
+            self._starts.append(self._length)
+            self._first.append(first)
+        self._length += count
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: int) -> int:
+        if not 0 <= index < self._length:
+            msg = f"{self._length} entries have places; there is no entry {index}."
+            raise IndexError(msg)
+        run = bisect_right(self._starts, index) - 1
+        return self._first[run] + index - self._starts[run]
 
     def located(self, problem: Problem) -> Problem:
         """Say of a problem where in the file it was seen."""
         seq = problem.seq
-        if seq is None or problem.line is not None or not 0 <= seq < len(self.numbers):
+        if seq is None or problem.line is not None or not 0 <= seq < len(self):
             return problem
-        line = self.numbers[seq] or None
+        line = self[seq] or None
         detail = problem.detail
         if self.unit == "entry" and line is not None:
             detail = f"entry {line}: {detail}"

@@ -14,7 +14,7 @@ import msgspec
 from steer_nb.trace.readers.recording import seconds_of
 from steer_nb.trace.readers.requests import harmless
 from steer_nb.trace.readers.source import decoded_lines
-from steer_nb.wire import Event, decode
+from steer_nb.wire import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,15 @@ _DIRECTIONS: Final = {
 _SCANNED: Final = 50
 _OURS: Final = ("response.", "error")
 """How the words of events begin that cannot be anything else."""
-_lines = msgspec.json.Decoder(Event).decode_lines
+
+
+class _Typed(msgspec.Struct, gc=False):
+    """What has to be known of an event before it is kept: all else is only looked over."""
+
+    type: str = ""
+
+
+_lines = msgspec.json.Decoder(_Typed).decode_lines
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -111,15 +119,15 @@ def read(source: Source, found: Recording) -> None:
 
 def _events(block: bytes, first: int, found: Recording) -> bool:
     """Take lines that are one event each, at once; False where one of them is anything else."""
-    events = decoded_lines(_lines, block)
+    try:
+        texts = block.decode().split("\n")
+    except UnicodeDecodeError:
+        return False
+    events = decoded_lines(_lines, block, texts)
     if events is None:
         return False
     kinds = {event.type for event in events}
     if not all(kind.startswith(_OURS) and kind not in _REQUESTS for kind in kinds):
-        return False
-    try:
-        texts = block.decode().split("\n")
-    except UnicodeDecodeError:
         return False
     found.events(texts, first)
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from datetime import UTC, datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
@@ -62,7 +61,7 @@ class Recording:
         self.problems: list[Problem] = []
         self.connection = 1
         self.started_at: float | None = None
-        self._lines = array("q")
+        self._places = Places(unit)
         self._connected = 0
         self._lanes: dict[str, dict[str, Any]] = {}
 
@@ -108,7 +107,7 @@ class Recording:
         numbers = range(seq, seq + len(raws))
         nothing, kind, connection = repeat(None), repeat("in"), repeat(self.connection)
         self.entries.extend(map(Entry, numbers, nothing, nothing, kind, connection, raws))
-        self._lines.extend(range(first, first + len(raws)))
+        self._places.add(first, len(raws))
 
     def line(self, line: bytes, place: int, *, torn: bool = False) -> tuple[str, Event] | None:
         """Decode one message from its bytes; None, and a problem, where it is none.
@@ -157,7 +156,7 @@ class Recording:
         trace.file = str(self.path)
         trace.file_problems = tuple(self.problems)
         if self.header is None:
-            trace.places = Places(self._lines, self.unit)
+            trace.places = self._places
         return trace
 
     def _add(
@@ -169,7 +168,7 @@ class Recording:
             if t is None:
                 t = max(0.0, at - self.started_at)
         self.entries.append(Entry(len(self.entries), at, t, kind, self.connection, **fields))
-        self._lines.append(place)
+        self._places.add(place)
 
 
 def lane_name(path: Path) -> str:

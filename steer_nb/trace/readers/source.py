@@ -14,6 +14,7 @@ import re
 import zlib
 from hashlib import sha256
 from importlib import import_module
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -302,7 +303,9 @@ class Source:
         self.close()
 
 
-def decoded_lines(decode: Callable[[bytes], list[Any]], block: bytes) -> list[Any] | None:
+def decoded_lines(
+    decode: Callable[[bytes], list[Any]], block: bytes, lines: list[str] | None = None
+) -> list[Any] | None:
     """Decode lines that are one JSON object each, all at once.
 
     Parameters
@@ -311,6 +314,8 @@ def decoded_lines(decode: Callable[[bytes], list[Any]], block: bytes) -> list[An
         The `decode_lines` of a `msgspec.json.Decoder` for objects.
     block : bytes
         Lines, joined by LF.
+    lines : list of str, optional
+        The same, where they were taken apart already: it is quicker to look at.
 
     Returns
     -------
@@ -321,14 +326,21 @@ def decoded_lines(decode: Callable[[bytes], list[Any]], block: bytes) -> list[An
     # The decoder does not look at line ends: an object may go over two lines, and a line hold two.
     # But JSON has `}` and `{` side by side only between two whole objects. So where all lines end
     # and begin in that way, and there are as many objects as lines, there is one a line.
-    breaks = block.count(b"\n")
-    if not (block.startswith(b"{") and block.endswith(b"}") and block.count(b"}\n{") == breaks):
+    if lines is not None:
+        count = len(lines)
+        whole = all(map(str.startswith, lines, repeat("{")))
+        whole = whole and all(map(str.endswith, lines, repeat("}")))
+    else:
+        count = block.count(b"\n") + 1
+        whole = block.startswith(b"{") and block.endswith(b"}")
+        whole = whole and block.count(b"}\n{") == count - 1
+    if not whole:
         return None
     try:
         found = decode(block)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return found if len(found) == breaks + 1 else None
+    return found if len(found) == count else None
 
 
 def unreadable(path: Path, error: OSError) -> TraceError:
