@@ -16,7 +16,7 @@ from steer_nb.wire import SERVER_EVENT_TYPES, decode
 from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from steer_nb.frames.keeping import Made, Row
     from steer_nb.ledger import ResponseState, Run
@@ -206,7 +206,7 @@ class Fold:
         owner: ResponseState | None,
         lane: str | None,
     ) -> None:
-        """Add the rows of a run, or of one entry, by its first: they differ in what `Rows` knows."""
+        """Add the rows of a run, or of one entry, told by its first: `Rows` knows the others."""
         item_id, index = event.item_id, event.output_index
         start = rows.done
         size = rows.sizes[start] if count == 1 else sum(rows.sizes[start : start + count])

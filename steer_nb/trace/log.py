@@ -12,7 +12,7 @@ import msgspec
 from steer_nb.trace.answers import HasFrames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from os import PathLike
     from typing import Any
 

@@ -12,7 +12,7 @@ out what takes long: pandas, DuckDB and the refreshes.
 **How to read it.** A machine that does other things, too, makes every single time longer, and never
 shorter. So the contenders run in pairs, in turns that change sides, and what is compared is the
 best time of each; the median of the pairs stands beside it, and the CPU time, which other work
-changes least. steer_nb uses one core, polars all there are: ``wall`` is what a person waits, ``CPU``
+changes least. steer_nb uses one core, polars all there are: ``wall`` is what a person waits, CPU
 what it costs. Where both figures of a ratio agree, believe them.
 
 **What is compared.** The peers parse; ours also keeps every message, follows which response and
