@@ -8,7 +8,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.trace.entries import SCHEMA, Entry, Header, Problem
-from steer_nb.trace.log import Places, Trace
+from steer_nb.trace.log import Trace
+from steer_nb.trace.origin import Places
 from steer_nb.trace.readers.source import PACKED
 from steer_nb.wire import decode
 from steer_nb.wire.jsonio import shown
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steer_nb.trace.entries import Kind
+    from steer_nb.trace.origin import Origin
     from steer_nb.wire import Event
 
 __all__ = ["Recording", "excerpt", "lane_name", "seconds_of"]
@@ -44,6 +46,8 @@ class Recording:
         How the file names its lanes.
     header : Header or None
         Set where the file has one of its own: then its lines are the entries themselves.
+    origin : Origin or None
+        Set where the file is a trace that was saved of another recording.
     source : str or None
         Set where what was recorded says more than how it was: the word for the frame `traces`.
     dialect : str
@@ -55,6 +59,7 @@ class Recording:
         self.unit = unit
         self.lane = lane_name(path)
         self.header: Header | None = None
+        self.origin: Origin | None = None
         self.source: str | None = None
         self.dialect = "responses"
         self.entries: list[Entry] = []
@@ -157,6 +162,12 @@ class Recording:
         trace.file_problems = tuple(self.problems)
         if self.header is None:
             trace.places = self._places
+        if self.origin is not None:
+            origin = self.origin
+            trace.recording = origin.file
+            trace.file_problems = (*origin.problems, *trace.file_problems)
+            if origin.unit is not None:
+                trace.places = Places(origin.unit, origin.runs, origin.length)
         return trace
 
     def _add(
