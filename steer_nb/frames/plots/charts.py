@@ -103,6 +103,17 @@ def titled(title: str, notes: list[str]) -> alt.TitleParams:
     return alt.TitleParams(title, subtitle=[" · ".join(notes)] if notes else alt.Undefined)
 
 
+def noted(chart: alt.LayerChart, note: str) -> alt.LayerChart:
+    """Say one thing more below a chart's title, and where it is told instead of shown."""
+    title: Any = chart.title
+    if title is alt.Undefined:  # axes say enough
+        title = alt.TitleParams("")
+    before = [] if title.subtitle is alt.Undefined else list(title.subtitle)
+    chart.title = titled(title.text, [*before, note])
+    chart.description = f"{chart.description}; {note}"
+    return chart
+
+
 def _has_converter() -> bool:
     return importlib.util.find_spec("vl_convert") is not None
 

@@ -19,7 +19,7 @@ from steer_nb.errors import InvalidInput, MissingExtra, UnknownLane
 from steer_nb.frames import Plot
 from steer_nb.frames.plots import timeline_frame
 from steer_nb.frames.plots.ordering import in_order
-from steer_nb.trace import Entry, Header, Trace
+from steer_nb.trace import Entry, Header, Trace, TraceSet
 from tests.frames.plots.traces import HOSTILE, Clocked, big, story
 
 alt = pytest.importorskip("altair")
@@ -191,6 +191,31 @@ def test_a_trace_without_times_is_drawn_in_its_order(told: Trace) -> None:
         assert (here["end_s"] >= here["start_s"]).all()
     assert frame["end_s"].max() == len(told.frames.events) - 1
     assert untimed.frames.events["t_s"].isna().all(), "no time is invented in a table"
+
+
+def test_untimed_traces_beside_timed_ones_are_counted_in_each_picture(told: Trace) -> None:
+    def untimed(trace_id: str) -> Trace:
+        entries = [
+            Entry(e.seq, None, None, e.kind, e.connection, e.raw, e.note, e.data) for e in told
+        ]
+        return Trace(Header(1, trace_id), entries)
+
+    silent = Trace(Header(1, "c" * 32))  # nothing happened there, which is no matter of time
+    runs = TraceSet([told, untimed("a" * 32), silent])
+    more = TraceSet([told, untimed("a" * 32), untimed("b" * 32)])
+    for name in EVERY:
+        one = chart(runs, name)
+        said = "without 1 trace that was recorded without times"
+        assert one.title.subtitle[0].endswith(said), name
+        assert said in one.description
+        one.to_dict()
+        assert "without 2 traces that were" in chart(more, name).to_json()
+        assert "recorded without times" not in chart(told, name).to_json()
+        alone = chart(TraceSet([told, silent]), name)
+        assert "recorded without times" not in alone.to_json()
+    trace_id = told.trace_id[:8]
+    assert "without" not in str(runs.plot.timeline(f"{trace_id} · planner").title.subtitle)
+    assert "without 1 trace" in str(runs.plot.timeline("aaaaaaaa · planner").title.subtitle)
 
 
 def test_unknown_lanes(told: Trace) -> None:
