@@ -106,10 +106,11 @@ def titled(title: str, notes: list[str]) -> alt.TitleParams:
 def noted(chart: alt.LayerChart, note: str) -> alt.LayerChart:
     """Say one thing more below a chart's title, and where it is told instead of shown."""
     title: Any = chart.title
-    if title is alt.Undefined:  # axes say enough
-        title = alt.TitleParams("")
-    before = [] if title.subtitle is alt.Undefined else list(title.subtitle)
-    chart.title = titled(title.text, [*before, note])
+    if title is alt.Undefined:  # axes say enough; and nothing is drawn below an empty title
+        chart.title = alt.TitleParams(note, fontSize=11, fontWeight="normal")
+    else:
+        before = [] if title.subtitle is alt.Undefined else list(title.subtitle)
+        chart.title = titled(title.text, [*before, note])
     chart.description = f"{chart.description}; {note}"
     return chart
 
