@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from steer_nb.errors import MissingExtra
+from steer_nb.extras import extra
 from steer_nb.frames.columns import BOOL, FLOAT, INT, TEXT, TIME
 from steer_nb.frames.export.files import folder_for, replacing
 from steer_nb.frames.export.tables import chosen, columns_of, exported, one_file
@@ -51,17 +51,12 @@ def pyarrow() -> Any:
 
     Raises
     ------
-    ExportFailed
+    MissingExtra
         It is not installed.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.dataset
-        import pyarrow.parquet
-    except ImportError as error:
-        msg = 'Parquet files need pyarrow: pip install "steer-nb[parquet]"'
-        raise MissingExtra(msg, extra="parquet") from error
-    return pa
+    for module in ("pyarrow.dataset", "pyarrow.parquet"):
+        extra(module, "parquet", "Parquet files need pyarrow")
+    return extra("pyarrow", "parquet", "Parquet files need pyarrow")
 
 
 def arrow_field(name: str, dtype: Any) -> Any:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from steer_nb.errors import InvalidInput, MissingExtra, TraceError
+from steer_nb.errors import InvalidInput, TraceError
+from steer_nb.extras import extra
 from steer_nb.frames.plots.look import CONFIG
 
 if TYPE_CHECKING:
@@ -120,12 +121,7 @@ def _has_converter() -> bool:
 
 
 def _converter() -> Any:
-    try:
-        import vl_convert
-    except ImportError as error:
-        msg = 'A picture in a file needs vl-convert-python: pip install "steer-nb[plot]"'
-        raise MissingExtra(msg, extra="plot") from error
-    return vl_convert
+    return extra("vl_convert", "plot", "A picture in a file needs vl-convert-python")
 
 
 def _png(spec: dict[str, Any]) -> bytes:

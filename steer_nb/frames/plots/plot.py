@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 from typing import TYPE_CHECKING, Final
 
-from steer_nb.errors import InvalidInput, MissingExtra
+from steer_nb.errors import InvalidInput
+from steer_nb.extras import extra
 from steer_nb.frames.metrics.measures import STALL_S
 from steer_nb.frames.plots import series
 from steer_nb.frames.plots.ordering import in_order, is_untimed, untimed_traces
@@ -284,6 +284,4 @@ def _doc(name: str) -> str:
 
 def _need_altair() -> None:
     """Fail with advice where Altair cannot be imported; it is imported late, and only here."""
-    if importlib.util.find_spec("altair") is None:
-        msg = 'Pictures are drawn by Altair, which is not installed: pip install "steer-nb[plot]"'
-        raise MissingExtra(msg, extra="plot")
+    extra("altair", "plot", "Pictures are drawn by Altair, which is not installed")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.trace.entries import SCHEMA, Entry, Header, Problem
 from steer_nb.trace.log import Trace
 from steer_nb.trace.origin import Places
-from steer_nb.trace.readers.source import PACKED
+from steer_nb.trace.readers.packed import PACKED
 from steer_nb.wire import decode
 from steer_nb.wire.jsonio import shown
 

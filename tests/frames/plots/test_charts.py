@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import builtins
 import importlib.util
 import io
 import json
@@ -226,10 +225,7 @@ def test_unknown_lanes(told: Trace) -> None:
 
 
 def test_without_altair_the_extra_is_named(told: Trace, monkeypatch: Any) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == "altair" else find(name, *a)
-    )
+    monkeypatch.setitem(sys.modules, "altair", None)
     for name in EVERY:
         with pytest.raises(MissingExtra, match=r'pip install "steer-nb\[plot\]"') as caught:
             chart(told, name)
@@ -241,15 +237,8 @@ def test_without_the_converter_the_picture_is_missing_and_files_say_why(
     told: Trace, monkeypatch: Any, tmp_path: Path
 ) -> None:
     made = told.plot.tokens()
-    real = builtins.__import__
-
-    def refuse(name: str, *rest: Any, **more: Any) -> Any:
-        if name == "vl_convert":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
     find = importlib.util.find_spec
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda n, *a: None if n == "vl_convert" else find(n, *a)
     )
