@@ -168,3 +168,14 @@ def test_one_response_alone_is_a_document_as_before(tmp_path, answers):
         trace = loaded(tmp_path, answers[0].model_dump_json(indent=indent))
         assert trace.header.source == "json"
         assert trace.frames.responses["response_id"].tolist() == [answers[0].id]
+
+
+@pytest.mark.parametrize("form", ["lines", "indented", "batch"])
+def test_answers_with_large_pictures(tmp_path, answers, form):
+    picture = {"id": "ig_1", "type": "image_generation_call", "status": "completed"}
+    changed = {"output": [{**picture, "result": "iVBORw0KGgo" * 150_000}]}
+    large = Response.model_validate({**answers[0].model_dump(mode="json"), **changed})
+    trace = loaded(tmp_path, WRITTEN[form]([large, answers[1]]))
+    assert trace.problems == ()
+    assert trace.frames.items["type"].tolist()[0] == "image_generation_call"
+    assert len(trace.frames.responses) == 2

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["holds_bodies", "read", "read_list", "recognise"]
 
 _SCANNED: Final = 20
+_BEGIN: Final = re.compile(rb'\s*\{\s*"id"\s*:\s*"(?:resp|batch_req)_')
 _NOT_LANE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -41,11 +42,13 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 def recognise(head: bytes) -> bool:
     """Say whether one of the first lines, or objects, is one of many answers.
 
-    A file that holds one response object and nothing else is a document.
+    A file that holds one response object and nothing else is a document. One that is too large to
+    be seen whole, as pictures make it, is known by how it begins.
     """
+    if len(head) >= HEAD and _BEGIN.match(head):
+        return True
     values = [value_of(text) for text in first_objects(head, 2 if is_spread(head) else _SCANNED)]
-    several = len(values) > 1 or len(head) >= HEAD
-    return any(_is_batch(value) or (several and _is_answer(value)) for value in values)
+    return any(_is_batch(one) or (len(values) > 1 and _is_answer(one)) for one in values)
 
 
 def _is_answer(value: Any) -> bool:
