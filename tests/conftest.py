@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
 
 import pytest
+
+from tests.support.browser import Browser
 
 COSTS = {"browser": 30, "slow": 8, "kernel": 3}
 """About so many seconds a test takes that is marked so."""
@@ -27,6 +30,43 @@ def pytest_collection_modifyitems(items):
         marks = [COSTS[mark.name] for mark in item.iter_markers() if mark.name in COSTS]
         costs[item.path] += max(marks, default=0.1)
     items.sort(key=lambda item: -costs[item.path])  # stable: a file's tests keep their order
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported and collected stays: it is not looked through for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+BROWSER = Browser()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """An event loop is running as long as the browser is there; other tests run their own."""
+    if item.get_closest_marker("browser") is None:
+        BROWSER.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium, for one page after the other; there are no others."""
+    with BROWSER:
+        yield BROWSER
+
+
+@pytest.fixture(scope="session")
+def lab(browser, tmp_path_factory):
+    """A JupyterLab, for one notebook after the other."""
+    from tests.widgets.lab import Lab  # what it needs is not everywhere
+
+    with Lab(tmp_path_factory.mktemp("lab"), browser) as lab:
+        yield lab
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,9 +11,18 @@ PACKAGE = Path(__file__).parents[1] / "steer_nb"
 
 # From the ground up: each room may import those before it.
 ROOMS = [
-    "errors", "wire", "trace", "ledger", "frames", "client", "letta", "simulator", "widgets",
+    "errors",
+    "extras",
+    "wire",
+    "trace",
+    "ledger",
+    "frames",
+    "client",
+    "letta",
+    "simulator",
+    "widgets",
     "magics",
-]  # fmt: skip
+]
 TOP = {"cli", "demo", "__main__", "__init__", "_version", "nested", "testing"}
 
 # Functions that hand a person the next room's face; imported where they are called, never above.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from steer_nb.frames.arrays import array_of, json_text
+from steer_nb.frames.arrays import array_of, json_text, utf8_length
 from steer_nb.frames.growing import Growing
 from steer_nb.frames.schema_stream import EventCore, EventDelta, EventError, EventRaw
 
@@ -80,38 +80,39 @@ _SHARED: Final = (
 class Rows:
     """New rows of the core columns: of a run, what all its entries share is kept once."""
 
-    def __init__(self, trace_id: str) -> None:
+    def __init__(self, trace_id: str, entries: Sequence[Entry], events: Sequence[Event]) -> None:
         self.trace_id = trace_id
+        self.entries = entries
+        self.events = events
+        self.sizes = [0 if entry.raw is None else utf8_length(entry.raw) for entry in entries]
         self.lengths: list[int] = []
-        self.entries: list[Entry] = []
-        self.numbers: list[int | None] = []
-        self.sizes: list[int | None] = []
         self.shared: list[tuple[Any, ...]] = []
+        self.done = 0
+        """So many entries were told of."""
+        self._without: list[int] = []
 
-    def add(
-        self,
-        entries: Sequence[Entry],
-        events: Sequence[Event],
-        sizes: Sequence[int | None],
-        shared: tuple[Any, ...],
-    ) -> None:
-        """Add the rows of some entries in a row, which share the columns of `_SHARED`."""
-        self.lengths.append(len(entries))
-        self.entries += entries
-        self.numbers += [event.sequence_number for event in events]
-        self.sizes += sizes
+    def add(self, count: int, shared: tuple[Any, ...]) -> None:
+        """Say what the next so many entries have in the columns of `_SHARED`."""
+        self.lengths.append(count)
         self.shared.append(shared)
+        self.done += count
+
+    def skip(self) -> None:
+        """Say that the next entry has no row."""
+        self._without.append(self.done)
+        self.done += 1
 
     def columns(self) -> dict[str, Any]:
-        """Give the arrays of the core columns."""
-        entries, trace_id = self.entries, self.trace_id
+        """Give the arrays of the core columns, for the entries up to here."""
+        trace_id, entries = self.trace_id, self._chosen(self.entries)
+        seqs = [entry.seq for entry in entries]
         each: dict[str, Sequence[Any]] = {
-            "event_id": [f"{trace_id}/{entry.seq}" for entry in entries],
-            "seq": [entry.seq for entry in entries],
+            "event_id": [f"{trace_id}/{seq}" for seq in seqs],
+            "seq": seqs,
             "recv_at": [entry.at for entry in entries],
             "t_s": [entry.t for entry in entries],
-            "sequence_number": self.numbers,
-            "bytes": self.sizes,
+            "sequence_number": [event.sequence_number for event in self._chosen(self.events)],
+            "bytes": self._chosen(self._bytes()),
         }
         found = {name: array_of(EventCore[name], values) for name, values in each.items()}
         found["trace_id"] = array_of(EventCore["trace_id"], [trace_id]).repeat(len(entries))
@@ -119,6 +120,22 @@ class Rows:
         for name, values in zip(_SHARED, zip(*self.shared, strict=True), strict=True):
             found[name] = array_of(EventCore[name], values).repeat(lengths)
         return found
+
+    def _bytes(self) -> Sequence[int | None]:
+        """The length of each message; None for what is none."""
+        if 0 not in self.sizes:
+            return self.sizes
+        return [
+            None if entry.kind == "note" else size
+            for entry, size in zip(self.entries, self.sizes, strict=True)
+        ]
+
+    def _chosen(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Of one value for each entry, those of entries that have rows."""
+        if not self._without:
+            return values if self.done == len(values) else values[: self.done]
+        left_out = set(self._without)
+        return [v for place, v in enumerate(values[: self.done]) if place not in left_out]
 
 
 def _delta(entry: Entry, event_of: EventOf) -> tuple[Any, ...]:

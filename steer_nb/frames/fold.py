@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.frames.arrays import utf8_length
 from steer_nb.frames.events import BATCH, GROUP_ROWS, GroupRows, Rows
 from steer_nb.frames.growing import Growing
 from steer_nb.frames.schema_stream import EventCore
@@ -18,7 +17,7 @@ from steer_nb.wire import SERVER_EVENT_TYPES, decode
 from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from steer_nb.frames.keeping import Made, Row
     from steer_nb.ledger import ResponseState, Run
@@ -156,7 +155,7 @@ class Fold:
             else event_of(entry)
             for entry in batch
         ]
-        rows = Rows(self.trace_id)
+        rows = Rows(self.trace_id, batch, events)
         start, end = 0, len(batch)
         try:
             while start < end:
@@ -169,9 +168,10 @@ class Fold:
                     self._row(rows, entry, event, owner)
                 else:
                     owner = self.ledger.apply_run(run)
-                    start += len(run.entries)
-                    self._folded(run.entries[-1], owner, len(run.entries))
-                    self._row_of_run(rows, run, owner)
+                    count = len(run.entries)
+                    start += count
+                    self._folded(run.entries[-1], owner, count)
+                    self._row_of_run(rows, run, count, owner)
         finally:
             if rows.lengths:
                 self.events.extend(rows.columns())
@@ -187,42 +187,39 @@ class Fold:
             self.ledger.touched.clear()
 
     def _row(self, rows: Rows, entry: Entry, event: Event, owner: ResponseState | None) -> None:
-        if entry.kind == "note":
-            if entry.note == "lane":
-                self._lane_note(entry)
-            if entry.note == "closed":
-                self._add(rows, (entry,), (event,), None, None, [None])
+        if entry.kind != "note":
+            self._add(rows, entry, event, 1, owner, self._lane_of(entry, event, owner))
             return
-        lane = self._lane_of(entry, event, owner)
-        self._add(rows, (entry,), (event,), owner, lane, [utf8_length(entry.raw or "")])
+        if entry.note == "lane":
+            self._lane_note(entry)
+        if entry.note == "closed":
+            self._add(rows, entry, event, 1, None, None)
+        else:
+            rows.skip()
 
-    def _row_of_run(self, rows: Rows, run: Run, owner: ResponseState | None) -> None:
-        first = run.entries[0]
-        lane = self._lane_of(first, run.events[0], owner)
+    def _row_of_run(self, rows: Rows, run: Run, count: int, owner: ResponseState | None) -> None:
+        first, event = run.entries[0], run.events[0]
+        lane = self._lane_of(first, event, owner)
         if lane is not None:  # all of them name the same one
             stream_id = run.fact.lane if owner is None else owner.lane.stream_id
             self.lane_uses[first.connection, stream_id].last = run.entries[-1]
-        sizes: list[int | None] = [
-            len(event.raw) if event.raw.isascii() else utf8_length(event.raw)
-            for event in run.events
-        ]
-        self._add(rows, run.entries, run.events, owner, lane, sizes)
+        self._add(rows, first, event, count, owner, lane)
 
     def _add(
         self,
         rows: Rows,
-        entries: Sequence[Entry],
-        events: Sequence[Event],
+        entry: Entry,
+        event: Event,
+        count: int,
         owner: ResponseState | None,
         lane: str | None,
-        sizes: list[int | None],
     ) -> None:
-        """Add the rows of a run, or of one entry: they differ in what `Rows` has for each."""
-        entry, event = entries[0], events[0]
+        """Add the rows of a run, or of one entry, told by its first: `Rows` knows the others."""
         item_id, index = event.item_id, event.output_index
-        size = sum(filter(None, sizes))
+        start = rows.done
+        size = rows.sizes[start] if count == 1 else sum(rows.sizes[start : start + count])
         if owner is not None:
-            self.n_events[owner.id] += len(entries)
+            self.n_events[owner.id] += count
             if index is not None:
                 self.item_bytes[owner.id, index] += size
                 if item_id is None and index in owner.items:
@@ -230,11 +227,9 @@ class Fold:
         kind, family, known = _kind(entry, event)
         if entry.kind == "in":
             self.bytes_in[entry.connection] += size
-            self.n_unknown += 0 if known else len(entries)
+            self.n_unknown += 0 if known else count
         rows.add(
-            entries,
-            events,
-            sizes,
+            count,
             (
                 self.connection_id(entry.connection),
                 lane,

@@ -125,13 +125,13 @@ def problem_rows(fold: Fold) -> list[Row]:
 
 def trace_rows(fold: Fold) -> list[Row]:
     """The one row of the trace itself."""
-    header = fold.trace.header
+    trace, header = fold.trace, fold.trace.header
     return [
         {
             "trace_id": fold.trace_id,
             "source": header.source or None,
-            # A trace of ours is the same wherever it is saved; attrs["file"] says where it was.
-            "file": fold.trace.file if header.source != "live" else None,
+            # A trace is the same wherever it is saved; attrs["file"] says where it was.
+            "file": None if header.source == "live" else trace.recording or trace.file,
             "started_at": header.started_at,
             "ended_at": None if fold.last is None else fold.last.at,
             "n_events": len(fold.events),

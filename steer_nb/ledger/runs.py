@@ -76,15 +76,17 @@ def run_at(entries: Sequence[Entry], events: Sequence[Event], start: int) -> Run
     stop, end = start + 1, len(entries)
     while stop < end:
         event = events[stop]
-        if (  # what differs most often comes first
+        if (
+            # What differs most often comes first. Small numbers and None are one object each; a
+            # run that ends early at a large one is no less right.
             event.item_id != item_id
             or event.type != kind
             or event.stream_id != stream_id
-            or event.output_index != output
-            or event.content_index != content
-            or event.summary_index != summary
-            or event.command_index != command
-            or event.agent != agent
+            or event.output_index is not output
+            or event.content_index is not content
+            or event.summary_index is not summary
+            or event.command_index is not command
+            or (event.agent is not agent and event.agent != agent)
             or type(event.delta) is not str
         ):
             break

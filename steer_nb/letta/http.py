@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb._version import __version__
-from steer_nb.errors import AuthenticationFailed, ConnectionFailed, MissingExtra
+from steer_nb.errors import AuthenticationFailed, ConnectionFailed
+from steer_nb.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -150,11 +151,7 @@ class Http:
         MissingExtra
             If httpx is not installed.
         """
-        try:
-            import httpx
-        except ImportError as error:
-            msg = 'Letta needs httpx: pip install "steer-nb[letta]"'
-            raise MissingExtra(msg, extra="letta") from error
+        httpx = extra("httpx", "letta", "A Letta server needs httpx")
         endpoint, self._httpx = self._endpoint, httpx
         headers = {name: secret.reveal() for name, secret in endpoint.headers.items()}
         headers.setdefault("User-Agent", f"steer-nb/{__version__}")

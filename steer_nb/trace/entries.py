@@ -37,12 +37,14 @@ PROBLEM_KINDS = (
     "missing_package",
     "newer",
     "same_trace",
+    "failed",
 )
 """Words for what was odd; ``local`` is something on this machine, such as a full disk.
 
 Those after it are about files: characters that are no UTF-8, a kind of file that is not known,
 traffic of another service that was left out, a file that cannot be opened, a package that is not
-installed, a format of a newer version, and a second file of one trace.
+installed, a format of a newer version, a second file of one trace, and a request of a batch that
+failed.
 """
 
 
@@ -95,9 +97,10 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     data : dict or None
         A note's fields; for messages, what is known locally: ``key`` (``out``), ``lane`` (also for
         ``in``, in recordings whose messages name none), ``repeated`` and ``continues`` (how many
-        items of a request's input repeat a conversation, and whose it is); what Letta's have
-        besides, `steer_nb.ledger.letta` says. Recordings of other kinds have ``as``: the events of
-        the Responses API that say what `raw` says in its own words, and ``type``, what `raw` calls
+        items of a request's input repeat a conversation, and whose it is), ``custom_id`` and
+        ``request_id`` (what a batch calls a request, and the service); what Letta's have besides,
+        `steer_nb.ledger.letta` says. Recordings of other kinds have ``as``: the events of the
+        Responses API that say what `raw` says in its own words, and ``type``, what `raw` calls
         itself.
     """
 

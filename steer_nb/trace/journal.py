@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steer_nb.errors import TraceError
+from steer_nb.trace.origin import origin_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -222,6 +223,7 @@ def write_trace(trace: Trace, path: str | PathLike[str]) -> str:
     """Write a whole trace beside `path`, then put it in its place in one step."""
     target = Path(path)
     entries = trace.entries[: len(trace.entries)]
+    origin = origin_of(trace)
     try:
         handle, temporary = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"
@@ -229,6 +231,8 @@ def write_trace(trace: Trace, path: str | PathLike[str]) -> str:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_encoder.encode(trace.header) + b"\n")
+                if origin is not None:
+                    file.write(_encoder.encode(origin) + b"\n")
                 for start in range(0, len(entries), 4096):
                     file.write(_encoder.encode_lines(entries[start : start + 4096]))
             Path(temporary).replace(target)

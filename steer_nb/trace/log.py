@@ -10,42 +10,16 @@ import msgspec
 from steer_nb.trace.answers import HasFrames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from os import PathLike
     from typing import Any
 
     from steer_nb.frames import Frames
     from steer_nb.ledger import Ledger
     from steer_nb.trace.entries import Entry, Header, Problem
+    from steer_nb.trace.origin import Places
 
-__all__ = ["Places", "Trace"]
-
-
-class Places:
-    """Where the entries of a recording stood in its file.
-
-    Parameters
-    ----------
-    numbers : sequence of int
-        One for each entry, from 1; 0 for what stood nowhere.
-    unit : {"line", "entry"}
-        What they count: lines, or the entries of a list, such as a cassette's interactions.
-    """
-
-    def __init__(self, numbers: Sequence[int], unit: str = "line") -> None:
-        self.numbers = numbers
-        self.unit = unit
-
-    def located(self, problem: Problem) -> Problem:
-        """Say of a problem where in the file it was seen."""
-        seq = problem.seq
-        if seq is None or problem.line is not None or not 0 <= seq < len(self.numbers):
-            return problem
-        line = self.numbers[seq] or None
-        detail = problem.detail
-        if self.unit == "entry" and line is not None:
-            detail = f"entry {line}: {detail}"
-        return msgspec.structs.replace(problem, line=line, detail=detail)
+__all__ = ["Trace"]
 
 
 class Trace(HasFrames):
@@ -79,7 +53,9 @@ class Trace(HasFrames):
         self.file: str | None = None
         """The file it was read from, as it was named."""
         self.places: Places | None = None
-        """Where its entries stood in that file, for recordings of others."""
+        """Where its entries stood in the recording, for recordings of others."""
+        self.recording: str | None = None
+        """The recording itself, where the file is a trace that was saved of it."""
         self._ledger: Ledger | None = None
         self._folded = 0
         self._frames: Frames | None = None
@@ -128,13 +104,20 @@ class Trace(HasFrames):
 
     def located(self, problem: Problem) -> Problem:
         """Say of a problem where in the file it was seen, as far as that is known."""
+        if problem.file is not None:  # told by the file of another one
+            return problem
         if self.places is not None:
             problem = self.places.located(problem)
         foreign = self.header.source != "live" or problem.line is not None
-        return msgspec.structs.replace(problem, file=self.file) if foreign else problem
+        # What the fold finds, it finds in what was recorded; a file's own line may be torn.
+        file = self.file if problem.seq is None else self.recording or self.file
+        return msgspec.structs.replace(problem, file=file) if foreign else problem
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write it as JSON lines: a header, then one entry a line, messages verbatim.
+
+        Where it was read from a recording, what was odd about that is kept, with file and line: the
+        saved copy has the same frames, `problems` too.
 
         Parameters
         ----------
@@ -180,6 +163,7 @@ class Trace(HasFrames):
             "file": self.file,
             "file_problems": self.file_problems,
             "places": self.places,
+            "recording": self.recording,
         }
         return Trace, (self.header, self.entries[:]), state  # what is folded is folded anew
 

@@ -88,3 +88,8 @@ class TraceSet(HasFrames, Sequence["Trace"]):
         where = f" from {self.where}" if self.where else ""
         left = f", {len(self.file_problems)} files left out" if self.file_problems else ""
         return f"<TraceSet{where}: {len(self)} traces, {n_entries} entries{left}>"
+
+    def _repr_html_(self) -> str:
+        from steer_nb.widgets import html_for
+
+        return html_for(self)

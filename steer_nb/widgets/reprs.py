@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
     from steer_nb.ledger.recovery import Offer
     from steer_nb.ledger.state import LaneState
-    from steer_nb.trace import Trace
+    from steer_nb.trace import Trace, TraceSet
 
 __all__ = ["html_for"]
 
@@ -40,7 +40,7 @@ def html_for(thing: object) -> str:
 
     Parameters
     ----------
-    thing : Session, Lane, Response, Steer, Inject, RequiredInput, Trace or Offer
+    thing : Session, Lane, Response, Steer, Inject, RequiredInput, Trace, TraceSet or Offer
         What to draw. What goes on is one line; what ended is a card.
 
     Returns
@@ -187,7 +187,7 @@ def _required(asked: RequiredInput) -> str:
 
 def _trace(trace: Trace) -> str:
     ledger = trace.ledger
-    last = next((entry.t for entry in reversed(trace.entries) if entry.t is not None), 0.0)
+    last = _seconds(trace)
     facts = [
         clock(last),
         count(len(trace), "entry", "entries"),
@@ -203,6 +203,55 @@ def _trace(trace: Trace) -> str:
         soft = '<p class="snb-soft">Nothing happened in it.</p>'
         return render.frame(head + soft, f"Trace {trace.trace_id[:8]}")
     return _joined(f"Trace {trace.trace_id[:8]}", head, render.board(ledger, last))
+
+
+def _trace_set(traces: TraceSet) -> str:
+    # No trace is folded for it: of thousands of files that would take long.
+    shown, left_out = traces.traces[:_MOST], traces.file_problems[:_MOST]
+    facts = [
+        count(len(traces), "trace"),
+        count(sum(map(len, traces)), "entry", "entries"),
+        count(len(traces.file_problems), "problem of a file", "problems of files"),
+    ]
+    rows = "".join(
+        f'<tr><th scope="row"><bdi>{esc_strict(trace.trace_id[:8])}</bdi></th>'
+        f"<td>{esc(clip(trace.file or '', 200))}</td><td>{esc(clip(trace.header.source, 40))}</td>"
+        f"<td>{count(len(trace), 'entry', 'entries')}</td>"
+        f"<td>{clock(lasted) if (lasted := _seconds(trace)) else 'no times'}</td></tr>"
+        for trace in shown
+    )
+    odd = "".join(
+        f"<li>{esc(clip(one.file or '', 200))}: {esc(shortened(clip(one.detail, 300)))}</li>"
+        for one in left_out
+    )
+    parts = [_title("Traces", traces.where, *facts)]
+    if rows:
+        head = "".join(
+            f'<th scope="col">{name}</th>'
+            for name in ("Trace", "File", "Source", "Entries", "Lasted")
+        )
+        parts.append(
+            f'<table class="snb-board" aria-label="Traces"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{rows}</tbody></table>"
+        )
+    parts.append(_rest(len(traces) - len(shown), "trace"))
+    if odd:
+        parts.append(f"<ul>{odd}</ul>")
+    parts.append(_rest(len(traces.file_problems) - len(left_out), "problem"))
+    parts.append(
+        '<p class="snb-soft"><code>.frames.traces</code> has all of them, '
+        "<code>.frames.problems</code> what was odd</p>"
+    )
+    return render.frame("".join(parts), f"{count(len(traces), 'trace')}")
+
+
+def _rest(number: int, what: str) -> str:
+    return f'<p class="snb-note">… and {count(number, f"more {what}")}</p>' if number > 0 else ""
+
+
+def _seconds(trace: Trace) -> float:
+    """When the last thing of a trace happened that has a time."""
+    return next((entry.t for entry in reversed(trace.entries) if entry.t is not None), 0.0)
 
 
 def _offer(offer: Offer) -> str:
@@ -263,5 +312,6 @@ _DRAWERS: dict[tuple[str, str], Callable[[Any], str]] = {
     ("steer_nb", "Inject"): _inject,
     ("steer_nb", "RequiredInput"): _required,
     ("steer_nb", "Trace"): _trace,
+    ("steer_nb", "TraceSet"): _trace_set,
     ("steer_nb", "Offer"): _offer,
 }

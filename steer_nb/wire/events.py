@@ -46,7 +46,9 @@ def decode(raw: str | bytes) -> Event:
             return Event(raw=raw.decode(errors="replace"), note=note)
         raw = text
     try:
-        event = _decode(raw)
+        # A text that is read as UTF-8 keeps that form beside its own, unless it is ASCII: a trace
+        # would hold such messages twice.
+        event = _decode(raw if raw.isascii() else raw.encode())
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _decode_odd(raw)
     event.raw = raw

@@ -12,14 +12,18 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
+from tests.support.browser import Browser
 from tests.widgets.flooding import flood_a_page
+from tests.widgets.lab import Lab
 
 LIMIT_MS = 100
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        seen = flood_a_page(Path(name))
+    with tempfile.TemporaryDirectory() as name, Browser() as browser:
+        folder = Path(name)
+        with Lab(folder / "lab", browser) as lab:
+            seen = flood_a_page(lab, folder)
     best = min(seen.stalls_ms)
     stalls = ", ".join(f"{stall:.0f}" for stall in seen.stalls_ms)
     gaps = sorted(b - a for paints in seen.paints for a, b in pairwise(paints))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.frames.plots.traces import big
-from tests.widgets.lab import chromium
+from tests.support.browser import chromium
 
 if TYPE_CHECKING:
     from steer_nb.trace import Trace

@@ -180,7 +180,7 @@ def test_nothing_to_recover_is_told(tmp_path):
 
 
 def test_the_embedded_simulator_begins_anew_and_the_conversation_is_repeated():
-    with steer_nb.connect(simulate="planner", quiet=True) as session:
+    with steer_nb.connect(simulate=Simulator("planner", speed=0), quiet=True) as session:
         lane = session.lane("a")
         lane.create("Plan a day in Lisbon.").wait(20)
         lane.wait(20)

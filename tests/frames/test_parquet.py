@@ -10,6 +10,8 @@ from hypothesis import given, settings
 
 from steer_nb import frames as f
 from steer_nb.errors import UnknownFrame
+from steer_nb.frames.wide import WideColumns
+from steer_nb.trace import TraceSet
 from tests.frames.test_schema import empty, full
 from tests.frames.walks import WALKS
 from tests.support.traces import TraceBuilder
@@ -35,6 +37,34 @@ def test_wide_survives_parquet():
     pytest.importorskip("pyarrow", reason="Parquet needs pyarrow (the extra 'parquet')")
     frame = full().frames.wide()
     assert len(there_and_back(frame, "events")) == len(frame)
+
+
+def test_wide_has_the_columns_that_are_declared():
+    for trace in (full(), empty()):
+        frame = trace.frames.wide()
+        assert list(frame) == list(WideColumns.names)
+        for column in WideColumns:
+            same = frame[column.name].dtype == column.dtype
+            assert same or column.open, column.name
+
+
+def test_wide_is_exported_and_read_back_like_any_table(tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow (the extra 'parquet')")
+    runs = TraceSet([full(), empty()])
+    for source in (full(), runs):
+        folder = tmp_path / type(source).__name__
+        source.export.parquet(folder, tables=["wide", "steers"])
+        back = f.read_parquet(folder)["wide"]
+        pd.testing.assert_frame_equal(back, source.frame("wide"), check_like=True)
+        source.export.csv(folder / "wide.csv", tables="wide", redact=True)
+    hidden = full().frames.wide()["delta_text"].dropna()
+    written = (tmp_path / "Trace" / "wide.csv").read_text("utf-8")
+    assert len(hidden)
+    assert all(f"[{len(text)} character" in written for text in hidden)
+    lane = full().frames.lanes["stream_id"].dropna().iloc[0]
+    kept = full().frame("wide", lane=lane)
+    assert set(kept["stream_id"]) == {lane}
+    assert 0 < len(kept) < len(full().frames.events)
 
 
 def test_words_from_the_future_survive_parquet():

@@ -31,11 +31,10 @@ def patient(turn: Turn) -> Iterator[Step]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _light_heap() -> Iterator[None]:
+def _light_heap() -> None:
     """IPython collects garbage at each reset: let it not look at what other tests have left."""
+    gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

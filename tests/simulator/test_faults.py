@@ -375,7 +375,7 @@ async def test_a_drop_takes_nothing_that_was_held_back(simulate):
 
 
 async def test_pings_without_an_answer(simulate):
-    simulator = simulate(patient, faults=[IgnorePings(times=2)])
+    simulator = simulate(talk, faults=[IgnorePings(times=2)])
     async with wire(simulator, ping_interval=None) as w:
         for _ in range(2):
             pong = await w.socket.ping()

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 import steer_nb
 from steer_nb.errors import ScenarioError, TraceError
-from steer_nb.simulator import Scenario, Simulator
+from steer_nb.simulator import AwaitSteer, Scenario, Simulator, scenario
 from steer_nb.simulator.scenario import get_scenario
 from steer_nb.simulator.scenarios import SCENARIOS
 from tests.frames.recordings import names, recording
@@ -26,6 +26,13 @@ def recorded(play, which, **options):
     with steer_nb.connect(simulate=simulator, journal=False, quiet=True) as session:
         play(session)
     return session.trace
+
+
+@scenario("wait", "Waits for a steer, but for that which nobody steers only a second.")
+def waits_less(turn):
+    for step in waits(turn):
+        alone = isinstance(step, AwaitSteer) and turn.prompt == "Other."
+        yield AwaitSteer(1) if alone else step
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +51,7 @@ def steered():
         session.lane("b").create("Other.")
         session.wait(30)
 
-    return recorded(play, waits)
+    return recorded(play, waits_less)
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +105,8 @@ async def test_a_client_that_does_not_steer_gets_an_end_without_it(simulate, ste
 
 
 async def test_a_steer_that_the_recording_does_not_have(simulate, steered):
-    # the recording pauses five seconds between the two messages; here it is one
-    async with wire(simulate(Scenario.from_trace(steered), speed=5)) as line:
+    # the recording pauses a second between the two messages
+    async with wire(simulate(Scenario.from_trace(steered), speed=1)) as line:
         plain = await started(line, stream_id="b")
         await line.steer(plain, "Nobody recorded this.")
         parent = await line.end()

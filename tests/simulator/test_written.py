@@ -90,6 +90,8 @@ async def test_turns_in_order_and_a_steer(simulate, written):
         assert (await line.end())["incomplete_details"] == {"reason": "steered"}
         successor = await line.end()
         assert text_of(successor) == "You said: Only {prompt} museums."
+    alone = TRIP.replace("await_steer: 5", "await_steer: 0.2")  # nobody steers, and it goes on
+    async with wire(simulate(written(alone))) as line:
         new = await line.ask("Never mind the weather: never!", tools=[WEATHER])
         assert text_of(new) == "First.Second."
         second = await line.ask("Go on.", previous_response_id=new["id"])

@@ -124,7 +124,7 @@ def soak(options: Options, tell: Callable[[Row], None] = lambda row: None) -> Re
     began = time.monotonic()
     report = Report()
     policy = steer_nb.Reconnect(
-        attempts=20, first_s=0.01, longest_s=0.2, rotate_s=0.75 * options.round_s
+        attempts=20, first_s=0.01, longest_s=0.2, rotate_s=max(1.0, 0.75 * options.round_s)
     )
     with (
         tempfile.TemporaryDirectory(prefix="steer-nb-soak-") as made,

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
 import pytest
 
 from steer_nb.client.recorder import Recorder
@@ -18,8 +21,15 @@ SHORT = Options(minutes=3.2, lanes=12, round_s=2.0)
 SHORTER = Options(minutes=1.2, lanes=12, round_s=1.0)
 
 
+def alone(live, *args):
+    """Live in a process of its own: of what other tests have left, every object is looked at."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as process:
+        return process.submit(live, *args).result()
+
+
 def test_nothing_is_lost_and_nothing_grows(capsys):
-    report = soak(SHORT)
+    report = alone(soak, SHORT)
     last = report.rows[-1]
     with capsys.disabled():
         print(
@@ -37,7 +47,7 @@ def test_nothing_is_lost_and_nothing_grows(capsys):
 # -- the proof itself ------------------------------------------------------------------------------
 
 
-def test_the_witnesses_notice_an_event_that_is_lost(monkeypatch):
+def forgets():
     receive = Recorder.receive
 
     def forgetful(self, raw):
@@ -46,26 +56,37 @@ def test_the_witnesses_notice_an_event_that_is_lost(monkeypatch):
         else:
             self.note("forgot")
 
-    monkeypatch.setattr(Recorder, "receive", forgetful)
-    report = soak(SHORTER)
+    Recorder.receive = forgetful
+    return soak(SHORTER)
+
+
+def test_the_witnesses_notice_an_event_that_is_lost():
+    report = alone(forgets)
     assert any("events were written" in fault or "is recorded" in fault for fault in report.lost)
 
 
-def test_the_witnesses_notice_a_message_that_is_sent_twice(monkeypatch):
+def repeats():
     post = SocketLine.post
+    twice = []
 
     def eager(self, key, text):
         post(self, key, text)
-        if key == "create-20":
+        kind, _, number = key.partition("-")  # all kinds are numbered together
+        if kind == "create" and int(number) >= 10 and not twice:
+            twice.append(key)
             post(self, key, text)
 
-    monkeypatch.setattr(SocketLine, "post", eager)
-    report = soak(SHORTER)
+    SocketLine.post = eager
+    return soak(SHORTER)
+
+
+def test_the_witnesses_notice_a_message_that_is_sent_twice():
+    report = alone(repeats)
     assert any("was sent 1 times and received 2 times" in fault for fault in report.lost)
     assert any("something else was received than sent" in fault for fault in report.lost)
 
 
-def test_the_witnesses_notice_what_grows(monkeypatch):
+def hoards():
     kept = []
     receive, post = Recorder.receive, SocketLine.post
 
@@ -77,17 +98,20 @@ def test_the_witnesses_notice_what_grows(monkeypatch):
         self._core.watchers.subscribe(lambda: None)  # and nobody ever ends it
         post(self, key, text)
 
-    monkeypatch.setattr(Recorder, "receive", hoarding)
-    monkeypatch.setattr(SocketLine, "post", watching)
-    report = soak(SHORTER)
+    Recorder.receive, SocketLine.post = hoarding, watching
+    return soak(SHORTER)
+
+
+def test_the_witnesses_notice_what_grows():
+    report = alone(hoards)
     assert report.lost == []
     grew = "\n".join(report.grew)
     assert "subscribers" in grew
     assert "what is neither trace nor ledger" in grew
 
 
-def test_the_command_says_what_was_found(capsys):
-    assert main(["--minutes", "0.4", "--lanes", "4"]) == 0
-    said = capsys.readouterr().out
+def test_the_command_says_what_was_found(capfd):
+    assert alone(main, ["--minutes", "0.4", "--lanes", "4"]) == 0
+    said = capfd.readouterr().out
     assert "Nothing was lost" in said
     assert "connections:" in said

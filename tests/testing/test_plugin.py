@@ -115,9 +115,10 @@ def test_marks_and_settings(project):
     run(project).assert_outcomes(passed=3)
 
 
-def test_every_test_has_its_own(project):
+def test_what_tests_do(project):
+    """Each has its own server, with a clock; what it leaves open or broken fails nothing."""
     project.makepyfile(
-        """
+        test_own="""
         import socket
         import pytest
         from client import ask
@@ -136,14 +137,8 @@ def test_every_test_has_its_own(project):
         def test_stopped():
             with pytest.raises(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", last[-1]))
-        """
-    )
-    run(project).assert_outcomes(passed=4)
-
-
-def test_clock(project):
-    project.makepyfile(
-        """
+        """,
+        test_clock="""
         import openai
 
         def test_an_hour_later(responses_simulator):
@@ -152,9 +147,18 @@ def test_clock(project):
                 responses_simulator.advance(3600)
                 error = connection.recv().error
             assert error.code == "websocket_connection_limit_reached"
-        """
+        """,
+        test_rude="""
+        import openai
+
+        def test_rude(responses_simulator):
+            client = openai.OpenAI(base_url=responses_simulator.base_url, api_key="sk-test")
+            connection = client.responses.connect().enter()
+            connection.response.create(model="gpt-6-astra", input="Hi.", stream_id="")
+            assert connection.recv().error.code == "invalid_stream_id"
+        """,
     )
-    run(project).assert_outcomes(passed=1)
+    run(project).assert_outcomes(passed=6)
 
 
 def test_scenario_file_beside_the_test(project):
@@ -176,28 +180,25 @@ def test_scenario_file_beside_the_test(project):
     run(project, "-p", "no:xdist", "-o", "pythonpath=.").assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize(
-    ("mark", "words"),
-    [
-        ("('wether')", "Did you mean 'weather'?"),
-        ("('weather', lane_limt=3)", "Did you mean 'lane_limit'?"),
-        ("('weather', 'shell')", "the mark takes one scenario, not 2"),
-        ("(speed=-1)", "speed must be 0 or more"),
-    ],
-)
-def test_wrong_marks_say_so(project, mark, words):
-    project.makepyfile(
-        f"""
-        import pytest
+WRONG_MARKS = {
+    "('wether')": "Did you mean 'weather'?",
+    "('weather', lane_limt=3)": "Did you mean 'lane_limit'?",
+    "('weather', 'shell')": "the mark takes one scenario, not 2",
+    "(speed=-1)": "speed must be 0 or more",
+}
 
-        @pytest.mark.responses_simulator{mark}
-        def test_wrong(responses_simulator):
-            pass
-        """
-    )
+
+def test_wrong_marks_say_so(project):
+    tests = [
+        f"@pytest.mark.responses_simulator{mark}\n"
+        f"def test_wrong_{number}(responses_simulator):\n    pass\n"
+        for number, mark in enumerate(WRONG_MARKS)
+    ]
+    project.makepyfile("\n".join(["import pytest", *tests]))
     result = run(project)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*test_wrong: *{words.replace('[', '[[]')}*"])
+    result.assert_outcomes(errors=len(WRONG_MARKS))
+    for number, words in enumerate(WRONG_MARKS.values()):
+        result.stdout.fnmatch_lines([f"*test_wrong_{number}: *{words.replace('[', '[[]')}*"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
@@ -206,22 +207,6 @@ def test_wrong_setting_says_so(project):
     result = run(project, "-o", "responses_simulator_speed=fast")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*responses_simulator_speed must be a number*'fast'*"])
-
-
-def test_the_fixture_fails_nothing_afterwards(project):
-    """A connection left open, a request refused: that is the test's business."""
-    project.makepyfile(
-        """
-        import openai
-
-        def test_rude(responses_simulator):
-            client = openai.OpenAI(base_url=responses_simulator.base_url, api_key="sk-test")
-            connection = client.responses.connect().enter()
-            connection.response.create(model="gpt-6-astra", input="Hi.", stream_id="")
-            assert connection.recv().error.code == "invalid_stream_id"
-        """
-    )
-    run(project).assert_outcomes(passed=1)
 
 
 def test_many_workers(project):

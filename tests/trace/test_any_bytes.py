@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import steer_nb
 from steer_nb.errors import MissingExtra
+from steer_nb.extras import extra
 from steer_nb.frames import TABLES
 from steer_nb.trace import PROBLEM_KINDS
 from steer_nb.trace.readers.sse import messages
@@ -138,11 +139,9 @@ VALUES = [
 )
 @settings(quick, max_examples=120)
 def test_bytes_that_begin_as_a_kind_does(tmp_path, begin, middle, end):
-    import steer_nb.trace.readers.source as source
-
     if begin == b"\x28\xb5\x2f\xfd":
         try:
-            source.extra("zstandard", "zstd", "A test")
+            extra("zstandard", "zstd", "A test needs zstandard")
         except MissingExtra:
             return
     check(load(tmp_path, begin + b",".join(middle) + end))

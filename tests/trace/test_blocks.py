@@ -31,6 +31,11 @@ LINES = [
     b'{"seq":"1"}',
     b'{"seq":1,"at":null,"t":null,"kind":"note","note":"closed","more":"\xff"}',
     b"[" * 2000,
+    rb'{"type":"response.output_text.delta","delta":"\q"}',
+    rb'{"type":"response.output_text.delta","delta":"\ud83d"}',
+    b'{"type":"response.output_text.delta","delta":NaN,"output_index":0}',
+    b'{"type":"response.output_text.delta","delta":1e999,"sequence_number":"x"}',
+    b'{"type":"response.output_text.delta","delta":' + b"[" * 2000 + b"]" * 2000 + b"}",
 ]
 HEADS = [EVENT, json.dumps({"steer_nb": 1, "trace_id": "0" * 32}).encode()]
 
@@ -41,7 +46,7 @@ def seen(path, singly):
             for module in (journals, jsonlines):
                 patch.setattr(module, "decoded_lines", lambda *_: None)
         trace = load(path, progress=False)
-    numbers = None if trace.places is None else list(trace.places.numbers)
+    numbers = None if trace.places is None else list(trace.places)
     return trace.header, trace.entries, trace.file_problems, numbers
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator import Say, Simulator, Think, scenario
-from tests.widgets.lab import notebook_page, run_cell, serve
+from tests.widgets.lab import run_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from steer_nb.simulator import Step, Turn
+    from tests.widgets.lab import Lab
 
 __all__ = ["WORDS", "Flooded", "flood_a_page"]
 
@@ -78,11 +79,11 @@ class Flooded:
     n_events: int
 
 
-def flood_a_page(folder: Path, rounds: int = 3) -> Flooded:
+def flood_a_page(lab: Lab, folder: Path, rounds: int = 3) -> Flooded:
     """Let a model write, several times, and watch the page."""
-    with Simulator(flood, speed=0) as simulator, serve(folder) as address:
+    with Simulator(flood, speed=0) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in FLOOD]
-        with notebook_page(address, folder, cells) as page:
+        with lab.notebook(folder, cells) as page:
             run_cell(page, 0)
             page.get_by_text("Nothing has been sent on this lane yet.").wait_for(timeout=30_000)
             page.wait_for_timeout(1000)

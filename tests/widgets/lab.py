@@ -11,23 +11,24 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.request import Request, urlopen
 
 import nbformat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.support.browser import Browser
+
 __all__ = [
     "Card",
+    "Lab",
     "Shots",
     "change_theme",
-    "chromium",
-    "notebook_page",
     "reload",
     "restart",
     "run_cell",
     "save",
-    "serve",
     "start_cell",
 ]
 
@@ -40,54 +41,117 @@ _IDLE = (
 )
 
 
-def chromium() -> str | None:
-    """The system's own browser."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((found for name in names if (found := shutil.which(name))), None)
-
-
 def _settings(folder: Path, plugin: str, name: str, values: dict[str, Any]) -> None:
     place = folder / "@jupyterlab" / plugin
     place.mkdir(parents=True, exist_ok=True)
     (place / f"{name}.jupyterlab-settings").write_text(json.dumps(values), encoding="utf-8")
 
 
-@contextmanager
-def serve(folder: Path, *, dark: bool = False, subshells: bool = True) -> Iterator[str]:
-    """Serve `folder` with JupyterLab; its address.
+class Lab:
+    """A JupyterLab that begins when a notebook is asked for, and anew when it has died.
 
-    Without subshells a busy kernel hears nothing of its widgets, as before ipykernel 7.
+    Each notebook has its own folder, kernel, workspace and settings, and a page in a context of
+    its own. The server, its home and its environment are the same for all: what needs others has a
+    server of its own.
+
+    Parameters
+    ----------
+    home : Path
+        A folder of its own, made where it is not there.
+    browser : Browser
+        Shows the pages.
     """
-    settings = folder / ".settings"
-    _settings(settings, "notebook-extension", "tracker", {"windowingMode": "none"})
-    _settings(settings, "apputils-extension", "notification", {"fetchNews": "false"})
-    theme = "JupyterLab Dark" if dark else "JupyterLab Light"
-    _settings(settings, "apputils-extension", "themes", {"theme": theme})
-    if not subshells:
-        comms = {"commsOverSubshells": "disabled"}
-        _settings(settings, "apputils-extension", "kernels-settings", comms)
-    runtime = folder / ".runtime"
-    environment = {
-        **os.environ,
-        "HOME": str(folder),
-        "JUPYTER_RUNTIME_DIR": str(runtime),
-        "JUPYTERLAB_SETTINGS_DIR": str(settings),
-        "JUPYTERLAB_WORKSPACES_DIR": str(folder / ".workspaces"),
-    }
-    command = [
-        *(sys.executable, "-m", "jupyter", "lab", "--no-browser", "--ip=127.0.0.1"),
-        *("--port=0", f"--ServerApp.root_dir={folder}", "--allow-root"),
-        *("--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True"),
-    ]
-    with (folder / "lab.log").open("wb") as log:
-        server = subprocess.Popen(
-            command, env=environment, stdout=log, stderr=subprocess.STDOUT, cwd=folder
+
+    def __init__(self, home: Path, browser: Browser) -> None:
+        self.address = ""
+        self._home = home
+        self._environment = {
+            **os.environ,
+            "HOME": str(home),
+            "JUPYTER_RUNTIME_DIR": str(home / ".runtime"),
+            "JUPYTERLAB_SETTINGS_DIR": str(home / ".settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(home / ".workspaces"),
+        }
+        self._browser = browser
+        self._server: subprocess.Popen[bytes] | None = None
+        self._notebooks = 0
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.terminate()
+            self._server.wait(15)
+
+    @contextmanager
+    def notebook(
+        self, folder: Path, cells: list[str], *, dark: bool = False, subshells: bool = True
+    ) -> Iterator[Any]:
+        """Show a page with a new notebook of these cells in `folder`, its kernel ready.
+
+        Without subshells a busy kernel hears nothing of its widgets, as before ipykernel 7.
+        """
+        self._notebooks += 1
+        name = f"{self._notebooks}"
+        self._set(dark=dark, subshells=subshells)
+        self._serve()
+        (self._home / "served" / name).symlink_to(folder, target_is_directory=True)
+        spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": spec}
         )
+        nbformat.write(notebook, folder / "lesson.ipynb")
         try:
-            yield _address(runtime / f"jpserver-{server.pid}.json")
+            with self._browser.page(viewport={"width": 1200, "height": 1400}) as page:
+                page.goto(f"{self.address}/lab/workspaces/{name}/tree/{name}/lesson.ipynb")
+                page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=40_000)
+                page.wait_for_function(_IDLE, timeout=40_000)
+                try:
+                    yield page
+                finally:
+                    page.screenshot(path=folder / "last.png")
         finally:
-            server.terminate()
-            server.wait(15)
+            self._shut_down_kernels()
+
+    def _set(self, *, dark: bool, subshells: bool) -> None:
+        """Forget the settings that were changed, and make these."""
+        settings = self._home / ".settings"
+        shutil.rmtree(settings, ignore_errors=True)
+        _settings(settings, "notebook-extension", "tracker", {"windowingMode": "none"})
+        _settings(settings, "apputils-extension", "notification", {"fetchNews": "false"})
+        theme = "JupyterLab Dark" if dark else "JupyterLab Light"
+        _settings(settings, "apputils-extension", "themes", {"theme": theme})
+        if not subshells:
+            comms = {"commsOverSubshells": "disabled"}
+            _settings(settings, "apputils-extension", "kernels-settings", comms)
+
+    def _serve(self) -> None:
+        if self._server is not None and self._server.poll() is None:
+            return
+        served = self._home / "served"
+        served.mkdir(parents=True, exist_ok=True)
+        command = [
+            *(sys.executable, "-m", "jupyter", "lab", "--no-browser", "--ip=127.0.0.1"),
+            *("--port=0", f"--ServerApp.root_dir={served}", "--allow-root"),
+            *("--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True"),
+            "--LabApp.expose_app_in_browser=True",
+        ]
+        with (self._home / "lab.log").open("ab") as log:
+            self._server = subprocess.Popen(
+                command, env=self._environment, stdout=log, stderr=subprocess.STDOUT, cwd=served
+            )
+        self.address = _address(self._home / ".runtime" / f"jpserver-{self._server.pid}.json")
+
+    def _shut_down_kernels(self) -> None:
+        if self._server is None or self._server.poll() is not None:
+            return
+        for kernel in self._ask("GET", "kernels"):
+            self._ask("DELETE", f"kernels/{kernel['id']}")
+
+    def _ask(self, method: str, what: str) -> Any:
+        with urlopen(Request(f"{self.address}/api/{what}", method=method), timeout=20) as answer:
+            return json.loads(answer.read() or b"null")
 
 
 def _address(info: Path) -> str:
@@ -98,29 +162,6 @@ def _address(info: Path) -> str:
             return str(json.loads(text)["url"]).rstrip("/")
         time.sleep(0.1)
     raise AssertionError("JupyterLab did not start")
-
-
-@contextmanager
-def notebook_page(address: str, folder: Path, cells: list[str]) -> Iterator[Any]:
-    """A page with a new notebook of these cells, its kernel ready."""
-    from playwright.sync_api import sync_playwright
-
-    spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": spec}
-    )
-    nbformat.write(notebook, folder / "lesson.ipynb")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1200, "height": 1400})
-        page.goto(f"{address}/lab/tree/lesson.ipynb")
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=40_000)
-        page.wait_for_function(_IDLE, timeout=40_000)
-        try:
-            yield page
-        finally:
-            page.screenshot(path=folder / "last.png")
-            browser.close()
 
 
 def run_cell(page: Any, number: int) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "EDITED",
     "KEY",
     "LOG",
     "NOTE",
@@ -34,6 +35,7 @@ KEY = "sk-proj-this-one-stands-nowhere-0123456789"
 """Stands in the environment only."""
 
 STATUS = "atlas is on time"
+EDITED = "atlas is on time, and dry"
 NOTE = "Noted: “the audit began”.\nSecond line."
 LISTED = "lisbon.md\nporto.md"
 FAILED = "fatal: not a git repository"
@@ -87,7 +89,10 @@ def fill_by_hand(person: Person, form: Any) -> Iterator[str]:
     """Fill one form after the other, as a person does; what was filled."""
     form.get_by_role("button", name="Run get_project_status").click()
     form.get_by_text("ran in").wait_for(timeout=20_000)
-    assert named(form, "textbox", "Result of get_project_status").input_value() == STATUS
+    form.get_by_text("saved; you may edit it before it is sent").wait_for()
+    result = named(form, "textbox", "Result of get_project_status")
+    assert result.input_value() == STATUS
+    result.fill(EDITED)
     yield "function"
     named(form, "textbox", "Result of note").press_sequentially(NOTE)
     yield "custom"
@@ -120,13 +125,13 @@ def commands(form: Any) -> None:
     named(form, "spinbutton", "Exit code of command 2").press("Tab")
 
 
-def received(person: Person, times: int) -> None:
+def received(person: Person, times: int, status: str) -> None:
     """What the server got is what was typed, each answer once."""
     got = account(person.control, "continuation")
     assert len(got) == times
     answers = {item["type"]: item for item in got[-1]["results"]}
     assert len(answers) == len(got[-1]["results"]) == 7
-    assert answers["function_call_output"]["output"] == STATUS
+    assert answers["function_call_output"]["output"] == status
     assert answers["custom_tool_call_output"]["output"] == NOTE
     shot = answers["computer_call_output"]
     assert shot["output"]["image_url"] == _address(person.picture)

@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.widgets.lab import notebook_page, run_cell, serve
+from tests.support.browser import Browser
+from tests.widgets.lab import Lab, run_cell
 from tests.widgets.person import named
 
 IMAGES = Path(__file__).parents[2] / "notebooks" / "images"
@@ -59,36 +60,34 @@ TIDY = """
 """
 
 
-def take(*, dark: bool) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with serve(folder, dark=dark) as address, notebook_page(address, folder, CELLS) as page:
-            page.set_viewport_size({"width": 1000, "height": 2070})
-            page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
-            run_cell(page, 0)
-            page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for()
-            run_cell(page, 1)
-            page.get_by_text("Here is a plan for Lisbon").first.wait_for(timeout=20_000)
-            run_cell(page, 2)
-            page.locator(".jp-OutputArea").get_by_text("committed").first.wait_for(timeout=20_000)
-            page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for(timeout=20_000)
-            run_cell(page, 3)
-            run_cell(page, 4)
-            page.locator(".jp-OutputArea").get_by_text("waits for you").first.wait_for()
-            run_cell(page, 5)
-            page.get_by_role("button", name="Run get_weather").first.click(timeout=20_000)
-            page.get_by_text("ran in").first.wait_for(timeout=20_000)
-            run_cell(page, 6)
-            page.get_by_text("deltas_after_send").last.wait_for(timeout=20_000)
-            _keep(page, page.locator(".jp-Notebook").first, "steered-lane", dark=dark)
+def take(lab: Lab, *, dark: bool) -> None:
+    with tempfile.TemporaryDirectory() as name, lab.notebook(Path(name), CELLS, dark=dark) as page:
+        page.set_viewport_size({"width": 1000, "height": 2070})
+        page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+        run_cell(page, 0)
+        page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for()
+        run_cell(page, 1)
+        page.get_by_text("Here is a plan for Lisbon").first.wait_for(timeout=20_000)
+        run_cell(page, 2)
+        page.locator(".jp-OutputArea").get_by_text("committed").first.wait_for(timeout=20_000)
+        page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for(timeout=20_000)
+        run_cell(page, 3)
+        run_cell(page, 4)
+        page.locator(".jp-OutputArea").get_by_text("waits for you").first.wait_for()
+        run_cell(page, 5)
+        page.get_by_role("button", name="Run get_weather").first.click(timeout=20_000)
+        page.get_by_text("ran in").first.wait_for(timeout=20_000)
+        run_cell(page, 6)
+        page.get_by_text("deltas_after_send").last.wait_for(timeout=20_000)
+        _keep(page, page.locator(".jp-Notebook").first, "steered-lane", dark=dark)
 
 
-def take_form(*, dark: bool) -> None:
+def take_form(lab: Lab, *, dark: bool) -> None:
     """One form for all that a response asks for, half filled in."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "asking.py").write_text(ASKING, encoding="utf-8")
-        with serve(folder, dark=dark) as address, notebook_page(address, folder, FORM) as page:
+        with lab.notebook(folder, FORM, dark=dark) as page:
             page.set_viewport_size({"width": 1000, "height": 2400})
             page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
             for number in range(len(FORM)):
@@ -111,6 +110,8 @@ def _keep(page: Any, what: Any, name: str, *, dark: bool) -> None:
 
 
 if __name__ == "__main__":
-    for dark in (False, True):
-        take(dark=dark)
-        take_form(dark=dark)
+    home = tempfile.TemporaryDirectory()
+    with home, Browser() as browser, Lab(Path(home.name), browser) as own:
+        for is_dark in (False, True):
+            take(own, dark=is_dark)
+            take_form(own, dark=is_dark)

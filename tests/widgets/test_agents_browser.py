@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.widgets.lab import Card, chromium, notebook_page, run_cell, serve
+from tests.support.browser import chromium
+from tests.widgets.lab import Card, run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -26,8 +29,8 @@ CELLS = [
 
 @pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
 @pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
-def test_a_person_injects_while_the_response_runs(tmp_path: Path) -> None:
-    with serve(tmp_path) as address, notebook_page(address, tmp_path, CELLS) as page:
+def test_a_person_injects_while_the_response_runs(lab: Lab, tmp_path: Path) -> None:
+    with lab.notebook(tmp_path, CELLS) as page:
         for number in (0, 1, 2):
             run_cell(page, number)
         card = Card(page, 1)

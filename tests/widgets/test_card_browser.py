@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from steer_nb.widgets import box as box_module
-from tests.widgets.lab import chromium
+from tests.support.browser import chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.support.browser import Browser
 
 pytestmark = [
     pytest.mark.browser,
@@ -59,21 +61,11 @@ LONG = "It goes on with words, of which there are many, and none of them is said
 NUMBERS = " ".join(str(number) for number in range(300))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield made
-        made.close()
-
-
 class Page:
     """Two cards, painted by hand."""
 
-    def __init__(self, browser: Any) -> None:
-        self.page = browser.new_page()
+    def __init__(self, page: Any) -> None:
+        self.page = page
         self.page.set_content("<!doctype html><body></body>")
         self.page.add_script_tag(content=SOURCE + PAGE)
         self.wait()
@@ -97,10 +89,9 @@ class Page:
 
 
 @pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    made = Page(browser)
-    yield made
-    made.page.close()
+def page(browser: Browser) -> Iterator[Page]:
+    with browser.page() as made:
+        yield Page(made)
 
 
 def item(key: str, html: str) -> str:

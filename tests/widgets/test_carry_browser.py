@@ -12,11 +12,13 @@ import pytest
 from steer_nb.widgets import box as box_module
 from steer_nb.widgets import render
 from steer_nb.widgets.script import script
-from tests.widgets.lab import chromium
+from tests.support.browser import chromium
 from tests.widgets.test_hostile import ALLOWED, ATTRIBUTES, HOSTILE, hostile_story
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.support.browser import Browser
 
 pytestmark = [
     pytest.mark.browser,
@@ -62,8 +64,8 @@ def part(n: int, number: int, words: str = "words") -> str:
 
 
 class Page:
-    def __init__(self, browser: Any) -> None:
-        self.page = browser.new_page()
+    def __init__(self, page: Any) -> None:
+        self.page = page
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.clock.install()
@@ -93,22 +95,12 @@ class Page:
         return str(self.page.evaluate("document.body.innerText"))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield made
-        made.close()
-
-
 @pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    made = Page(browser)
-    yield made
-    assert made.errors == []
-    made.page.close()
+def page(browser: Browser) -> Iterator[Page]:
+    with browser.page() as shown:
+        made = Page(shown)
+        yield made
+        assert made.errors == []
 
 
 def test_who_is_reached_by_a_display_never_asks(page: Page) -> None:

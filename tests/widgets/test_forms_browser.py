@@ -10,11 +10,14 @@ import pytest
 from steer_nb.simulator import Simulator
 from steer_nb.trace import load
 from tests.client.stage import Stage, accepted, created, ended, pending
+from tests.support.browser import chromium
 from tests.widgets.forming import until
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.widgets.lab import run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -48,8 +51,8 @@ session = steer_nb.connect("URL", quiet=True)
 
 
 @marked
-def test_two_displays_clicked_at_once_send_one_continuation(tmp_path: Path) -> None:
-    with Simulator("weather", speed=0) as simulator, serve(tmp_path) as address:
+def test_two_displays_clicked_at_once_send_one_continuation(lab: Lab, tmp_path: Path) -> None:
+    with Simulator("weather", speed=0) as simulator:
         cells = [
             CONNECT.replace("URL", simulator.base_url),
             "lane = session.lane('trip'); lane.create('Weather?'); lane.wait(10)",
@@ -57,7 +60,7 @@ def test_two_displays_clicked_at_once_send_one_continuation(tmp_path: Path) -> N
             "forms",
             "own = ContinuationForm(session, lane, forms.forms[0].parent_id); own.widget",
         ]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             for number in range(5):
                 run_cell(page, number)
             buttons = page.get_by_role("button", name="Send continuation")
@@ -89,15 +92,15 @@ STUB = {"type": "telepathy_call_output", "call_id": "call_t", "hint": "<b>think<
 
 
 @marked
-def test_a_kind_that_nobody_knows_is_filled_by_hand(tmp_path: Path) -> None:
-    with Stage() as stage, serve(tmp_path) as address:
+def test_a_kind_that_nobody_knows_is_filled_by_hand(lab: Lab, tmp_path: Path) -> None:
+    with Stage() as stage:
         cells = [
             CONNECT.replace("URL", stage.base_url),
             "lane = session.lane('a'); lane.create('Go')",
             "lane.steer('And now?')",
             "lane.wait(10); pending_forms(session)",
         ]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             run_cell(page, 0)
             run_cell(page, 1)
             stage.expect("response.create")
@@ -155,10 +158,12 @@ SEVEN = [
 
 
 @marked
-def test_a_run_and_picked_variables_survive_a_reload_and_a_restart(tmp_path: Path) -> None:
-    with Simulator("seven", speed=0) as simulator, serve(tmp_path, dark=True) as address:
+def test_a_run_and_picked_variables_survive_a_reload_and_a_restart(
+    lab: Lab, tmp_path: Path
+) -> None:
+    with Simulator("seven", speed=0) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in SEVEN]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells, dark=True) as page:
             for number in range(6):
                 run_cell(page, number)
             form = page.locator(".snb-form").last

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.browser import chromium
 from tests.widgets.forming import until
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve, start_cell
+from tests.widgets.lab import run_cell, start_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
@@ -99,9 +102,8 @@ def continued(page: Any, number: int) -> None:
     page.get_by_text(f"continued {number}", exact=True).wait_for()
 
 
-def test_presses_while_the_kernel_is_busy_and_after_it(tmp_path: Path) -> None:
-    serving = serve(tmp_path, subshells=False)
-    with serving as address, notebook_page(address, tmp_path, CELLS) as page:
+def test_presses_while_the_kernel_is_busy_and_after_it(lab: Lab, tmp_path: Path) -> None:
+    with lab.notebook(tmp_path, CELLS, subshells=False) as page:
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         run_cell(page, 0)

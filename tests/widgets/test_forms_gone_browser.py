@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from steer_nb.simulator import Simulator
+from tests.support.browser import chromium
 from tests.widgets.forming import until
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.widgets.lab import run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
@@ -46,10 +49,10 @@ def reload(page: Any) -> None:
     page.wait_for_function(IDLE, timeout=40_000)
 
 
-def test_a_form_is_seen_or_its_record(tmp_path: Path) -> None:
-    with Simulator("weather", speed=0) as simulator, serve(tmp_path) as address:
+def test_a_form_is_seen_or_its_record(lab: Lab, tmp_path: Path) -> None:
+    with Simulator("weather", speed=0) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in CELLS]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             for number in range(3):
                 run_cell(page, number)
             output = page.locator(".jp-Notebook .jp-Cell").nth(2).locator(".jp-OutputArea")

@@ -9,7 +9,8 @@ import pytest
 
 from steer_nb.simulator import Say, Simulator, Think, scenario
 from steer_nb.widgets import render
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.support.browser import chromium
+from tests.widgets.lab import run_cell
 from tests.widgets.story import Story
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steer_nb.simulator import Step, Turn
+    from tests.support.browser import Browser
+    from tests.widgets.lab import Lab
 
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
@@ -61,12 +64,8 @@ def crowded() -> str:
     return "<br>".join([render.board(story.ledger, 9.0), *cards])
 
 
-def test_nothing_is_wider_than_its_room(tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        page = browser.new_page(color_scheme="dark")
+def test_nothing_is_wider_than_its_room(browser: Browser, tmp_path: Path) -> None:
+    with browser.page(color_scheme="dark") as page:
         page.set_content(f"<!doctype html><body>{crowded()}</body>")
         for width in ROOMS:
             page.set_viewport_size({"width": width, "height": 2400})
@@ -76,7 +75,6 @@ def test_nothing_is_wider_than_its_room(tmp_path: Path) -> None:
             )
             assert stacked == ("flex" if width < 750 else "table-row")
             page.screenshot(path=tmp_path / f"{width}.png")
-        browser.close()
 
 
 STORY = "\n\n".join(
@@ -198,11 +196,11 @@ FOCUS = """() => { const one = document.activeElement;
   return [one.localName, one.matches(':focus-visible'), one.closest('.snb-middle') !== null]; }"""
 
 
-def test_what_a_reader_does_in_what_is_being_written_stays(tmp_path: Path) -> None:
+def test_what_a_reader_does_in_what_is_being_written_stays(lab: Lab, tmp_path: Path) -> None:
     live, done = Reading.LIVE, Reading.DONE
-    with Simulator(reader, speed=1) as simulator, serve(tmp_path) as address:
+    with Simulator(reader, speed=1) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in HOLDING]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             errors: list[str] = []
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.widgets.lab import Card, Shots, change_theme, chromium, notebook_page, run_cell, serve
+from tests.support.browser import chromium
+from tests.widgets.lab import Card, Shots, change_theme, run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
@@ -128,9 +131,9 @@ def _in_reading_order(stops: list[dict[str, Any]]) -> None:
         assert below or beside, (before, after)
 
 
-def test_any_script_is_read_and_answered_by_keyboard_alone(tmp_path: Path) -> None:
+def test_any_script_is_read_and_answered_by_keyboard_alone(lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "scripts.py").write_text(SCENARIO, encoding="utf-8")
-    with serve(tmp_path) as address, notebook_page(address, tmp_path, CELLS) as page:
+    with lab.notebook(tmp_path, CELLS) as page:
         page.set_viewport_size({"width": 1200, "height": 2400})
         page.set_default_timeout(20_000)
         page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
@@ -142,6 +145,7 @@ def test_any_script_is_read_and_answered_by_keyboard_alone(tmp_path: Path) -> No
         keys.press("ArrowDown")
         keys.run()
         card.get_by_text("Nothing has been sent").wait_for()
+        page.get_by_role("textbox", name="What to say to Reiseplanung").wait_for()
         _talks(keys, card)
         form = _opens_the_form(keys)
         shots = Shots(page, "scripts")
@@ -192,6 +196,12 @@ def _has_room(page: Any, shots: Shots) -> None:
             shots.take(name, 2, 4)
             if wide := page.evaluate(_WIDE):
                 found[name] = wide
+    page.set_viewport_size({"width": 500, "height": 2400})
+    page.wait_for_timeout(300)
+    if wide := page.evaluate(_WIDE):
+        found["500"] = wide
+    counted = page.locator(".snb-foot .snb-hint").first.bounding_box()
+    assert counted["height"] < 40, "words are not written letter by letter"
     change_theme(page, dark=False)
     page.set_viewport_size({"width": 1200, "height": 2400})
     assert found == {}

@@ -9,14 +9,16 @@ from urllib.parse import urlsplit
 import pytest
 
 from steer_nb.simulator import CallFunction, Fail, Refuse, Say, Simulator, Think, scenario
+from tests.support.browser import chromium
 from tests.widgets.flooding import WORDS, flood_a_page
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.widgets.lab import run_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from steer_nb.simulator import Step, Turn
+    from tests.widgets.lab import Lab
 
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
@@ -92,11 +94,11 @@ HOSTILE = [
 ]
 
 
-def test_hostile_words_are_text_and_nothing_else(tmp_path: Path) -> None:
+def test_hostile_words_are_text_and_nothing_else(lab: Lab, tmp_path: Path) -> None:
     foreign: list[str] = []
-    with Simulator(hostile, speed=0) as simulator, serve(tmp_path) as address:
+    with Simulator(hostile, speed=0) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in HOSTILE]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             page.on("dialog", lambda dialog: foreign.extend(_said(dialog)))
             page.on("popup", lambda popup: foreign.append(f"popup {popup.url}"))
             page.on("request", lambda request: foreign.extend(_foreign(request.url)))
@@ -173,9 +175,11 @@ def _only_ours(page: Any) -> None:
     assert "\x1b" not in text
 
 
-def test_a_flood_is_painted_seldom_and_costs_the_page_a_bounded_size(tmp_path: Path) -> None:
+def test_a_flood_is_painted_seldom_and_costs_the_page_a_bounded_size(
+    lab: Lab, tmp_path: Path
+) -> None:
     """How long it stalls the page is printed by ``tests/benchmarks/page.py``."""
-    told = flood_a_page(tmp_path)
+    told = flood_a_page(lab, tmp_path)
     assert told.n_events > WORDS, "none was lost"
     for paints in told.paints:
         assert len(paints) > 5
@@ -206,11 +210,12 @@ READING = [
 
 
 def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
+    lab: Lab,
     tmp_path: Path,
 ) -> None:
-    with Simulator(long, speed=1) as simulator, serve(tmp_path) as address:
+    with Simulator(long, speed=1) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in READING]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             run_cell(page, 0)
             page.locator(".snb-say textarea").wait_for(timeout=30_000)
             run_cell(page, 1)

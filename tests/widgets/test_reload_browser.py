@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from steer_nb.simulator import Say, Simulator, Think, scenario
-from tests.widgets.lab import Card, chromium, notebook_page, reload, run_cell, save, serve
+from tests.support.browser import chromium
+from tests.widgets.lab import Card, reload, run_cell, save
 from tests.widgets.test_hostile import HOSTILE
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steer_nb.simulator import Step, Turn
+    from tests.widgets.lab import Lab
 
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
@@ -82,10 +84,10 @@ def _text(frame: str | bytes) -> str:
     return frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
 
 
-def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(tmp_path: Path) -> None:
-    with Simulator(reader, speed=1) as simulator, serve(tmp_path) as address:
+def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(lab: Lab, tmp_path: Path) -> None:
+    with Simulator(reader, speed=1) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in CELLS]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             errors: list[str] = []
             page.on("pageerror", lambda error: errors.append(str(error)))
             frames = Frames(page)

@@ -12,6 +12,7 @@ import steer_nb
 from steer_nb.client import Inject, Response
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.simulator import Simulator
+from steer_nb.trace import Header, Problem, Trace, TraceSet
 from steer_nb.widgets.style import STYLE
 from tests.support.github import glued, look
 from tests.widgets.forming import until
@@ -191,6 +192,43 @@ def test_a_trace_live_and_from_a_file(connect: Any, tmp_path: Path) -> None:
     session.trace.save(tmp_path / "run.jsonl")
     loaded = steer_nb.load(tmp_path / "run.jsonl")
     assert f" from {tmp_path}/run.jsonl: " in read(loaded, "run.jsonl", "trip | ○ idle")
+
+
+def test_a_set_of_traces(connect: Any, tmp_path: Path) -> None:
+    session = connect(Simulator("planner", speed=0))
+    session.lane("trip").create("Plan.").wait(20)
+    session.wait(20)
+    session.trace.save(tmp_path / "run.jsonl")
+    (tmp_path / "notes.bin").write_bytes(b"\x00")
+    (tmp_path / "untimed.jsonl").write_text('{"type":"response.created","response":{"id":"r"}}\n')
+    runs = steer_nb.load(tmp_path)
+    there = look(runs._repr_html_()).split("\n")
+    assert (
+        there[0]
+        == f"Traces {tmp_path} · 2 traces · {len(runs[0]) + 2} entries · 1 problem of a file"
+    )
+    (row,) = (line for line in there if "run.jsonl" in line and "notes" not in line)
+    assert row.startswith(f"{runs[0].trace_id[:8]} | {tmp_path}/run.jsonl | live | ")
+    assert any("untimed.jsonl | jsonl | 2 entries | no times" in line for line in there)
+    assert any(line.startswith(f"{tmp_path}/notes.bin: is no steer_nb trace") for line in there)
+    assert ".frames.traces has all of them" in there[-1]
+
+
+def test_a_set_of_thousands_of_hostile_files() -> None:
+    name = "<script>alert(1)</script>" * 50
+    traces = []
+    for number in range(3000):
+        traces.append(Trace(Header(1, f"{number:032x}", source=name)))
+        traces[-1].file = f"{number} {name}"
+    lost = [Problem("unreadable", name, file=name)] * 3000
+    drawn = TraceSet(traces, lost, where=name)._repr_html_()
+    assert len(drawn) < 60_000
+    assert "<script" not in drawn
+    there = look(drawn)
+    assert "3 000 traces" in there.replace("\u202f", " ")
+    assert "… and 2 980 more traces" in there.replace("\u202f", " ")
+    assert all(trace._ledger is None for trace in traces), "none was folded for it"
+    assert "0 traces" in look(TraceSet([])._repr_html_())
 
 
 def test_hostile_text_stays_text(connect: Any) -> None:

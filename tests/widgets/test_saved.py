@@ -17,14 +17,17 @@ from nbclient import NotebookClient
 
 from steer_nb.widgets import pending_forms
 from steer_nb.widgets.forms.pending import keep_forms
+from tests.support.browser import chromium
 from tests.support.github import glued, look
 from tests.widgets.forming import section, waiting
 from tests.widgets.kernel import Kernel
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.widgets.lab import Lab, run_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.support.browser import Browser
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
@@ -241,8 +244,8 @@ def test_a_closed_form_stays_a_widget_where_something_is_half_typed_in_it() -> N
 @pytest.mark.slow
 @pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
 @pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
-def test_a_notebook_that_a_person_saved(given: Path) -> None:
-    with serve(given) as address, notebook_page(address, given, CELLS) as page:
+def test_a_notebook_that_a_person_saved(browser: Browser, given: Path) -> None:
+    with Lab(given / "lab", browser) as lab, lab.notebook(given, CELLS) as page:
         for number in range(8):
             run_cell(page, number)
         page.wait_for_selector(".snb-form .snb-go", timeout=30_000)

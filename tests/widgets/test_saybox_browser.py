@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.browser import chromium
 from tests.widgets.forming import until
-from tests.widgets.lab import Card, chromium, notebook_page, run_cell, serve, start_cell
+from tests.widgets.lab import Card, run_cell, start_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
@@ -61,9 +64,9 @@ def focused(page: Any) -> str:
     return str(page.evaluate("document.activeElement.textContent"))
 
 
-def test_a_person_talks_by_keyboard_alone(tmp_path: Path) -> None:
+def test_a_person_talks_by_keyboard_alone(lab: Lab, tmp_path: Path) -> None:
     cells = [BEGIN, "print(sorted(session.lanes), session['other'].state)", "view.show()"]
-    with serve(tmp_path) as address, notebook_page(address, tmp_path, cells) as page:
+    with lab.notebook(tmp_path, cells) as page:
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         run_cell(page, 0)
@@ -199,9 +202,8 @@ ENDED = "This belongs to a kernel that has ended. Run its cell again."
 AFTER = "one => getComputedStyle(one, '::after').content"
 
 
-def test_presses_while_the_kernel_is_busy_and_after_it(tmp_path: Path) -> None:
-    serving = serve(tmp_path, subshells=False)
-    with serving as address, notebook_page(address, tmp_path, BUSY) as page:
+def test_presses_while_the_kernel_is_busy_and_after_it(lab: Lab, tmp_path: Path) -> None:
+    with lab.notebook(tmp_path, BUSY, subshells=False) as page:
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         run_cell(page, 0)

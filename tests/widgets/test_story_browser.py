@@ -11,17 +11,10 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 
-from tests.widgets.lab import (
-    Card,
-    chromium,
-    notebook_page,
-    reload,
-    restart,
-    run_cell,
-    save,
-    serve,
-)
+from tests.support.browser import chromium
+from tests.widgets.lab import Card, Lab, reload, restart, run_cell, save
 from tests.widgets.person import (
+    EDITED,
     KEY,
     LOG,
     NOTE,
@@ -39,6 +32,8 @@ from tests.widgets.person import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.support.browser import Browser
 
 NEEDS = [
     name for name in ("playwright", "jupyterlab", "PIL") if importlib.util.find_spec(name) is None
@@ -91,6 +86,8 @@ CELLS = [
     "%steer pending",
     "%steer frame steers",
 ]
+HOSTILE = "<img src=x onerror=window.pwned=1> costs $5 and $6 <script>window.pwned=1</script>"
+PORTO = f"Plan a weekend in Porto. {HOSTILE}"
 
 
 @contextmanager
@@ -114,13 +111,14 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_a_person_from_the_first_cell_to_the_recovered_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     picture = picture_of_a_page(tmp_path / "screen.png")
-    with served(tmp_path) as (url, control), serve(tmp_path) as address:
+    own = Lab(tmp_path / "lab", browser)  # with its key in the environment
+    with served(tmp_path) as (url, control), own as lab:
         cells = [cell.replace("URL", url) for cell in CELLS]
-        with notebook_page(address, tmp_path, cells) as page:
+        with lab.notebook(tmp_path, cells) as page:
             errors: list[str] = []
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.set_viewport_size({"width": 1200, "height": 4000})
@@ -134,6 +132,7 @@ def test_a_person_from_the_first_cell_to_the_recovered_kernel(
             _recovers(person)
             _saves(person, tmp_path)
             assert errors == []
+            assert page.evaluate("window.pwned") is None
             assert person.axe.looked > 20
             assert person.axe.found == []
 
@@ -155,15 +154,19 @@ def _steers(person: Person) -> None:
     page = person.page
     lisbon, porto = Card(page, 1), Card(page, 2)
     run_cell(page, 3)
-    person.say("porto", "Plan a weekend in Porto.")
+    page.get_by_placeholder("Say something to porto …").wait_for()
+    person.say("porto", PORTO)
     for card in (lisbon, porto):
         card.get_by_text("Here is a plan for").wait_for(timeout=20_000)
+        card.get_by_text("writing").wait_for()
         assert card.get_by_role("progressbar").count() == 1
     before = [len(card.inner_text()) for card in (lisbon, porto)]
     person.see("both-lanes-write", 1, 3, dark=True)
     for card, length in zip((lisbon, porto), before, strict=True):
         assert len(card.inner_text()) > length, "both stream"
-    person.say("lisbon", "Keep it under 300 euros")
+    # By mouse, and the button says which of the two it will do.
+    page.get_by_placeholder("Steer lisbon …").fill("Keep it under 300 euros")
+    person.below(1).get_by_role("button", name="Steer").click()
     lisbon.get_by_text("You steered:").wait_for()
     person.see("steered", 1, 3)
     lisbon.get_by_text("committed").wait_for(timeout=20_000)
@@ -174,6 +177,10 @@ def _steers(person: Person) -> None:
     for card in (lisbon, porto):
         card.get_by_text("idle").wait_for(timeout=30_000)
         assert "“Keep it under 300 euros”" in card.inner_text()
+        assert card.get_by_role("progressbar").count() == 0
+    # What was written is text: no picture, no script, no formula.
+    assert HOSTILE.partition("window.pwned=1<")[0] in porto.inner_text()
+    assert porto.locator("img, script, mjx-container").count() == 0
     person.see("both-lanes-done", 1, 4)
     steers = [(one["lane"], one["fate"]) for one in account(person.control, "steer")]
     assert steers == [("lisbon", "committed"), ("porto", "committed")]
@@ -200,14 +207,17 @@ def _answers(person: Person) -> None:
         person.shots.take(f"filled-{kind.replace(' ', '-')}", 9)
     form.get_by_role("button", name="Show message").click()
     form.get_by_text('"type":"response.create"').wait_for()
+    form.get_by_text(f'"output":"{EDITED}"').wait_for()
     person.see("all-filled", 9, dark=True)
-    send.click()
+    send.dblclick()  # once is enough, twice is the same
     form.get_by_text("committed as resp_").first.wait_for(timeout=20_000)
-    audit.get_by_text(STATUS).first.wait_for(timeout=20_000)
+    audit.get_by_text(EDITED).first.wait_for(timeout=20_000)
     person.shots.take("successor-writes", 7, 9)
     audit.get_by_text("idle").wait_for(timeout=60_000)
+    assert audit.inner_text().count(EDITED) >= 2, "in the call and in the answer"
+    assert page.locator(".snb-form").count() == 0, "a record stands where the form was"
     person.see("successor-done", 7, 9, dark=True)
-    received(person, 1)
+    received(person, 1, EDITED)
 
 
 def _reloads(person: Person) -> None:
@@ -286,7 +296,7 @@ def _recovers(person: Person) -> None:
     audit = Card(page, 13)
     audit.get_by_text("idle").first.wait_for(timeout=60_000)
     person.see("recovered-successor", 14, dark=True)
-    received(person, 2)
+    received(person, 2, STATUS)
     run_cell(page, 15)
     person.below(15).get_by_text("committed").nth(1).wait_for()
     person.shots.take("frame", 15)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sys
 import timeit
 
 import msgspec
@@ -240,3 +241,11 @@ def test_the_hot_path_is_a_fraction_of_the_standard_library() -> None:
     ours = min(timeit.repeat(lambda: decode(DELTA), number=2000, repeat=7))
     theirs = min(timeit.repeat(lambda: json.loads(DELTA), number=2000, repeat=7))
     assert ours < 0.6 * theirs
+
+
+@pytest.mark.parametrize("word", ["plain", "café", "東京", "😀"])
+def test_a_message_is_held_once(word):
+    raw = "".join(['{"type":"response.output_text.delta","delta":"', word * 20, '"}'])
+    before = sys.getsizeof(raw)
+    assert decode(raw).delta == word * 20
+    assert sys.getsizeof(raw) == before, "its UTF-8 form is not kept beside it"

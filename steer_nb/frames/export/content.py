@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from steer_nb.errors import UnknownColumn
 from steer_nb.frames.metrics.schema import METRICS
 from steer_nb.frames.schema import TABLES
+from steer_nb.frames.wide import JOINED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -185,6 +186,8 @@ def kind_of(table: str, column: str) -> Kind:
     >>> kind_of("steers", "input_text"), kind_of("steers", "sent_s"), kind_of("steers", "steer_id")
     ('text', 'value', 'id')
     """
+    if table == "wide":
+        table, column = _FROM.get(column, ("events", column))
     kind = CONTENT.get(table, {}).get(column)
     if kind is not None:
         return kind
@@ -195,6 +198,10 @@ def kind_of(table: str, column: str) -> Kind:
         "leave the column out."
     )
     raise UnknownColumn(msg)
+
+
+_FROM: Final = {new: (table, name) for table, _, names in JOINED for name, new in names.items()}
+"""The table and the column that a column of the wide table was joined from."""
 
 
 def _plain() -> dict[str, frozenset[str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from steer_nb.errors import ExportFailed
 from steer_nb.frames.export.messages import Messages, messages_of
 from steer_nb.frames.export.otel import SentSpans, hand_over, spans_of
-from steer_nb.frames.export.parquet import write_parquet
+from steer_nb.frames.export.parquet import write_left_out, write_parquet
 from steer_nb.frames.export.redaction import redaction
 from steer_nb.frames.export.separated import write_csv
 from steer_nb.ledger import Ledger
@@ -88,7 +88,8 @@ class Export:
         partitioned : bool, optional
             Write ``TABLE/trace_id=…/part.parquet``, so that many traces can be added to one folder
             and read as one dataset; those of other traces are not touched. By default so for a set
-            of traces, and not for one.
+            of traces, and not for one. The problems of files that became no trace of the set are a
+            part of their own, whose `trace_id` is null.
 
         Returns
         -------
@@ -122,6 +123,8 @@ class Export:
             partitioned = not isinstance(self._source, Trace)
         sources: tuple[HasFrames, ...] = self._traces if partitioned else (self._source,)
         written: list[str] = []
+        if partitioned and not isinstance(self._source, Trace):
+            written += write_left_out(cast("TraceSet", self._source), folder, tables, asked)
         for one in sources:
             trace_id = one.trace_id if isinstance(one, Trace) else None
             written += write_parquet(

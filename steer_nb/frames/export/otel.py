@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from steer_nb.errors import ExportFailed, InvalidInput, MissingExtra
+from steer_nb.errors import ExportFailed, InvalidInput
+from steer_nb.extras import extra
 from steer_nb.frames.export.files import replacing
 
 if TYPE_CHECKING:
@@ -75,11 +76,9 @@ def spans_of(
     ExportFailed
         None of the traces has receive times.
     """
-    try:
-        from steer_nb.frames.export.spans import SpanBuilder
-    except ImportError as error:
-        msg = 'OpenTelemetry spans need its SDK: pip install "steer-nb[otel]"'
-        raise MissingExtra(msg, extra="otel") from error
+    extra("opentelemetry.sdk.trace", "otel", "OpenTelemetry spans need its SDK")
+    from steer_nb.frames.export.spans import SpanBuilder
+
     name = service_name or os.environ.get("OTEL_SERVICE_NAME") or "steer-nb"
     described = {**(resource or {}), "service.name": name}
     made: list[ReadableSpan] = []
@@ -122,17 +121,14 @@ def hand_over(
         return where
     assert endpoint is not None
     url = _traces_url(endpoint)
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    except ImportError as error:
-        msg = 'Sending spans needs the OTLP exporter: pip install "steer-nb[otel]"'
-        raise MissingExtra(msg, extra="otel") from error
+    sender = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
+    exporters = extra(sender, "otel", "Sending spans needs the OTLP exporter")
     whole = None if headers is None else dict(headers)
-    own = OTLPSpanExporter(endpoint=url, headers=whole, timeout=timeout)
+    own = exporters.OTLPSpanExporter(endpoint=url, headers=whole, timeout=timeout)
     try:
         _export(spans, own, shown := _shown(url))
     finally:
-        own.shutdown()  # type: ignore[no-untyped-call]
+        own.shutdown()
     return shown
 
 
@@ -191,15 +187,13 @@ def _batches(spans: Sequence[ReadableSpan]) -> Iterator[Sequence[ReadableSpan]]:
 
 
 def _write(spans: Sequence[ReadableSpan], path: Path) -> None:
-    try:
-        from google.protobuf.json_format import MessageToDict
-        from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-    except ImportError as error:
-        msg = 'OTLP files need the OTLP exporter: pip install "steer-nb[otel]"'
-        raise MissingExtra(msg, extra="otel") from error
+    why = "OTLP files need the OTLP exporter"
+    encoder = "opentelemetry.exporter.otlp.proto.common.trace_encoder"
+    encode_spans = extra(encoder, "otel", why).encode_spans
+    as_dict = extra("google.protobuf.json_format", "otel", why).MessageToDict
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         for batch in _batches(spans):
-            message = MessageToDict(encode_spans(batch), use_integers_for_enums=True)
+            message = as_dict(encode_spans(batch), use_integers_for_enums=True)
             json.dump(_with_hex(message), file, ensure_ascii=False, separators=(",", ":"))
             file.write("\n")
 

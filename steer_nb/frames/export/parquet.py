@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import pandas as pd
 
-from steer_nb.errors import MissingExtra
+from steer_nb.extras import extra
 from steer_nb.frames.columns import BOOL, FLOAT, INT, TEXT, TIME
 from steer_nb.frames.export.files import folder_for, replacing
 from steer_nb.frames.export.tables import chosen, columns_of, exported, one_file
@@ -21,19 +22,24 @@ if TYPE_CHECKING:
     from steer_nb.frames.base import Frames
     from steer_nb.frames.export.redaction import Redaction
     from steer_nb.frames.export.tables import Wanted
+    from steer_nb.trace import TraceSet
 
 __all__ = [
     "ATTRS_KEY",
+    "OF_NO_TRACE",
     "PARTITION",
     "VERSION_KEY",
     "arrow_field",
     "pyarrow",
+    "write_left_out",
     "write_parquet",
     "write_table",
 ]
 
 PARTITION: Final = "trace_id"
 """The column that a dataset is partitioned by."""
+OF_NO_TRACE: Final = f"{PARTITION}=__HIVE_DEFAULT_PARTITION__"
+"""Where a dataset has the rows of no trace: Hive's name for null, which its readers know."""
 TABLE_KEY: Final = b"steer_nb.table"
 VERSION_KEY: Final = b"steer_nb.schema_version"
 ATTRS_KEY: Final = b"steer_nb.attrs"
@@ -45,17 +51,12 @@ def pyarrow() -> Any:
 
     Raises
     ------
-    ExportFailed
+    MissingExtra
         It is not installed.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.dataset
-        import pyarrow.parquet
-    except ImportError as error:
-        msg = 'Parquet files need pyarrow: pip install "steer-nb[parquet]"'
-        raise MissingExtra(msg, extra="parquet") from error
-    return pa
+    for module in ("pyarrow.dataset", "pyarrow.parquet"):
+        extra(module, "parquet", "Parquet files need pyarrow")
+    return extra("pyarrow", "parquet", "Parquet files need pyarrow")
 
 
 def arrow_field(name: str, dtype: Any) -> Any:
@@ -96,6 +97,31 @@ def write_parquet(
         write_table(frame, name, path, trace_id=trace_id)
         written.append(str(path))
     return written
+
+
+def write_left_out(
+    source: TraceSet, folder: str | PathLike[str], tables: Wanted, redaction: Redaction
+) -> list[str]:
+    """Write the problems of files that became no trace of a set: the part that is of no trace.
+
+    There is one such part for each thing that was loaded. Exporting the same once more replaces it.
+    """
+    wanted = chosen(tables)
+    if "problems" not in wanted:
+        return []
+    loaded = source.where or "\n".join(str(problem.file) for problem in source.file_problems)
+    named = f"part-{sha256(loaded.encode('utf-8', 'replace')).hexdigest()[:16]}.parquet"
+    path = Path(folder) / "problems" / OF_NO_TRACE / named
+    if not source.file_problems:
+        path.unlink(missing_ok=True)  # what was odd the last time
+        return []
+    frame = exported(source.frames, "problems", wanted["problems"], redaction)
+    attrs: dict[Any, Any] = {key: frame.attrs[key] for key in ("table", "schema_version")}
+    frame = frame.iloc[: len(source.file_problems)].drop(columns=PARTITION, errors="ignore")
+    frame.attrs = attrs  # what was counted stands with the traces
+    folder_for(path.parent)
+    write_table(frame, "problems", path, trace_id=None)
+    return [str(path)]
 
 
 def write_table(frame: pd.DataFrame, name: str, path: Path, *, trace_id: str | None) -> None:

@@ -12,6 +12,7 @@ from steer_nb.frames.columns import BOOL, INT, TEXT, Columns
 from steer_nb.frames.conform import conform
 from steer_nb.frames.export.parquet import (
     ATTRS_KEY,
+    OF_NO_TRACE,
     PARTITION,
     VERSION_KEY,
     arrow_field,
@@ -184,7 +185,10 @@ def table_files(folder: Path, name: str) -> list[Path]:
         It is there in both forms.
     """
     single = folder / f"{name}.parquet"
-    parts = sorted((folder / name).glob(f"{PARTITION}=*/*.parquet"))
+    parts = sorted(
+        (folder / name).glob(f"{PARTITION}=*/*.parquet"),
+        key=lambda part: (part.parent.name != OF_NO_TRACE, part),  # first, as in a set's frames
+    )
     parts = [part for part in parts if not part.name.startswith((".", "_"))]
     if single.exists() and parts:
         msg = (

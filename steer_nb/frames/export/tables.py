@@ -12,6 +12,7 @@ from steer_nb.frames.metrics.names import frame_named
 from steer_nb.frames.metrics.schema import METRICS
 from steer_nb.frames.metrics.summary import SummaryColumns
 from steer_nb.frames.schema import TABLES, resolve, table_named
+from steer_nb.frames.wide import WideColumns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,15 +52,15 @@ def chosen(tables: Wanted) -> dict[str, Chosen]:
 
 
 def columns_of(name: str) -> Columns:
-    """Give every column that a table, the summary or a table of metrics can have.
+    """Give every column that a table, the wide one, the summary or a metric can have.
 
     Raises
     ------
     UnknownFrame
         There is none of that name.
     """
-    if name == "summary":
-        return SummaryColumns
+    if name in ("summary", "wide"):
+        return SummaryColumns if name == "summary" else WideColumns
     metrics = METRICS.get(name.removeprefix("metrics.")) if name.startswith("metrics.") else None
     return table_named(name).all if metrics is None else metrics
 

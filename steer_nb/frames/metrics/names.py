@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["FRAME_NAMES", "LaneTables", "frame_named"]
 
 _METRICS: Final = {f"metrics.{name}": name for name in METRICS}
-FRAME_NAMES: Final = (*TABLES, "summary", *_METRICS)
-"""The tables, the summary, and the metrics."""
+FRAME_NAMES: Final = (*TABLES, "wide", "summary", *_METRICS)
+"""The tables, the events joined with what they belong to, the summary, and the metrics."""
 
 
 class LaneTables:
@@ -53,7 +53,7 @@ def frame_named(
     *,
     lane: str | None = None,
 ) -> pd.DataFrame:
-    """Give a table, the ``summary``, or one of the metrics (``metrics.responses`` …).
+    """Give a table, the ``wide`` one, the ``summary``, or one of the metrics (``metrics.gaps`` …).
 
     Parameters
     ----------
@@ -88,5 +88,11 @@ def frame_named(
     if columns is not None:
         msg = f"{name!r} has no groups of columns: ask for it without."
         raise UnknownColumn(msg)
+    if name == "wide":
+        wide = frames.wide()
+        if lane is None:
+            return wide
+        kept = wide["lane_id"].isin(frames.lane_ids(lane)).to_numpy(dtype=bool)
+        return wide[kept].reset_index(drop=True)
     tables = frames if lane is None else LaneTables(frames, lane)
     return summary_of(tables) if name == "summary" else Metrics(tables).table(_METRICS[name])

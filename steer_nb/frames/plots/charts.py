@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from steer_nb.errors import InvalidInput, MissingExtra, TraceError
+from steer_nb.errors import InvalidInput, TraceError
+from steer_nb.extras import extra
 from steer_nb.frames.plots.look import CONFIG
 
 if TYPE_CHECKING:
@@ -103,17 +104,24 @@ def titled(title: str, notes: list[str]) -> alt.TitleParams:
     return alt.TitleParams(title, subtitle=[" · ".join(notes)] if notes else alt.Undefined)
 
 
+def noted(chart: alt.LayerChart, note: str) -> alt.LayerChart:
+    """Say one thing more below a chart's title, and where it is told instead of shown."""
+    title: Any = chart.title
+    if title is alt.Undefined:  # axes say enough; and nothing is drawn below an empty title
+        chart.title = alt.TitleParams(note, fontSize=11, fontWeight="normal")
+    else:
+        before = [] if title.subtitle is alt.Undefined else list(title.subtitle)
+        chart.title = titled(title.text, [*before, note])
+    chart.description = f"{chart.description}; {note}"
+    return chart
+
+
 def _has_converter() -> bool:
     return importlib.util.find_spec("vl_convert") is not None
 
 
 def _converter() -> Any:
-    try:
-        import vl_convert
-    except ImportError as error:
-        msg = 'A picture in a file needs vl-convert-python: pip install "steer-nb[plot]"'
-        raise MissingExtra(msg, extra="plot") from error
-    return vl_convert
+    return extra("vl_convert", "plot", "A picture in a file needs vl-convert-python")
 
 
 def _png(spec: dict[str, Any]) -> bytes:

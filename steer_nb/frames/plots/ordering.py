@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from steer_nb.frames.plots.texts import lane_names
+
 if TYPE_CHECKING:
     from steer_nb.frames.metrics.measures import Tables
 
-__all__ = ["in_order", "is_untimed"]
+__all__ = ["in_order", "is_untimed", "untimed_traces"]
 
 _KEY: Final = ["trace_id", "response_id"]
 
@@ -18,6 +20,24 @@ def is_untimed(tables: Tables) -> bool:
     """Whether there are messages, and none has a time."""
     times = tables["events"]["t_s"]
     return bool(len(times)) and not bool(times.notna().any())
+
+
+def untimed_traces(tables: Tables, lane: str | None = None) -> int:
+    """Count the traces that have messages, and no time for any of them; `lane` asks for one lane's.
+
+    Examples
+    --------
+    >>> from steer_nb.trace import Entry, Header, Trace
+    >>> raw = '{"type": "response.created", "response": {"id": "resp_1"}}'
+    >>> untimed_traces(Trace(Header(1, "0" * 32), [Entry(0, None, None, "in", 1, raw=raw)]).frames)
+    1
+    """
+    events = tables["events"]
+    if lane is not None:
+        names = events["lane_id"].astype(object).map(lane_names(tables).to_dict())
+        events = events[(names == lane).to_numpy(dtype=bool)]
+    timed = events["t_s"].notna().groupby(events["trace_id"].astype(object)).any()
+    return int((~timed).sum())
 
 
 def in_order(tables: Tables) -> dict[str, pd.DataFrame]:

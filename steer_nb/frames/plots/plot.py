@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 from typing import TYPE_CHECKING, Final
 
-from steer_nb.errors import InvalidInput, MissingExtra
+from steer_nb.errors import InvalidInput
+from steer_nb.extras import extra
 from steer_nb.frames.metrics.measures import STALL_S
 from steer_nb.frames.plots import series
-from steer_nb.frames.plots.ordering import in_order, is_untimed
+from steer_nb.frames.plots.ordering import in_order, is_untimed, untimed_traces
 from steer_nb.frames.plots.timeline import timeline_frame
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class Plot:
         got lost. What was merged or left out, because a screen could not show it, is said above.
 
         A recording without times is drawn in the order of its messages, and the axis says so: what
-        came after what is known then, how long it took is not. Steers have no place in it.
+        came after what is known then, how long it took is not. Steers have no place in it. Of
+        several traces, those without times are left out beside others, and counted above.
 
         Parameters
         ----------
@@ -95,7 +96,7 @@ class Plot:
             frame = timeline_frame(in_order(self._tables), lane)
             return draw_timeline(frame, unit="messages", width=width)
         unit: Unit = "UTC" if wall else "seconds"
-        return draw_timeline(self._timed(lane), unit=unit, width=width)
+        return self._noted(draw_timeline(self._timed(lane), unit=unit, width=width), lane)
 
     def tokens(
         self, lane: str | None = None, *, per_second: bool = False, width: int = _WIDTH
@@ -127,8 +128,10 @@ class Plot:
 
         self._timed(lane)
         if per_second:
-            return draw.draw_token_rates(*series.token_rates(self._tables, lane), width=width)
-        return draw.draw_tokens(series.token_steps(self._tables, lane), width=width)
+            rates = series.token_rates(self._tables, lane)
+            return self._noted(draw.draw_token_rates(*rates, width=width), lane)
+        steps = series.token_steps(self._tables, lane)
+        return self._noted(draw.draw_tokens(steps, width=width), lane)
 
     def gaps(
         self,
@@ -168,9 +171,10 @@ class Plot:
         self._timed(lane)
         if by_response:
             spans, facts = series.gap_spans(self._tables, lane, stall_s=stall_s)
-            return draw.draw_gap_spans(spans, facts, stall_s=stall_s, width=width)
+            chart = draw.draw_gap_spans(spans, facts, stall_s=stall_s, width=width)
+            return self._noted(chart, lane)
         bins, facts = series.gap_bins(self._tables, lane, stall_s=stall_s)
-        return draw.draw_gaps(bins, facts, stall_s=stall_s, width=width)
+        return self._noted(draw.draw_gaps(bins, facts, stall_s=stall_s, width=width), lane)
 
     def latencies(self, lane: str | None = None, *, width: int = _WIDTH) -> alt.LayerChart:
         """Draw how long each steer took to be accepted and committed.
@@ -198,7 +202,8 @@ class Plot:
         from steer_nb.frames.plots import draw_series as draw
 
         self._timed(lane)
-        return draw.draw_latencies(*series.latency_times(self._tables, lane), width=width)
+        times = series.latency_times(self._tables, lane)
+        return self._noted(draw.draw_latencies(*times, width=width), lane)
 
     def save(self, path: str | PathLike[str], chart: alt.LayerChart | None = None) -> str:
         """Write a chart to a file, without a browser and without a network.
@@ -240,6 +245,20 @@ class Plot:
             raise InvalidInput(msg, field="trace", rule="a recording with times")
         return timeline_frame(self._tables, lane)
 
+    def _noted(self, chart: alt.LayerChart, lane: str | None) -> alt.LayerChart:
+        """Say of traces that no time axis has a place for that they are not in the picture."""
+        left_out = untimed_traces(self._tables, lane)
+        if not left_out:
+            return chart
+        from steer_nb.frames.plots.charts import noted
+
+        one = left_out == 1
+        return noted(
+            chart,
+            f"without {left_out:,} trace{'' if one else 's'} that {'was' if one else 'were'} "
+            "recorded without times",
+        )
+
     def __dir__(self) -> list[str]:
         return [*_CHARTS, "save"]
 
@@ -265,6 +284,4 @@ def _doc(name: str) -> str:
 
 def _need_altair() -> None:
     """Fail with advice where Altair cannot be imported; it is imported late, and only here."""
-    if importlib.util.find_spec("altair") is None:
-        msg = 'Pictures are drawn by Altair, which is not installed: pip install "steer-nb[plot]"'
-        raise MissingExtra(msg, extra="plot")
+    extra("altair", "plot", "Pictures are drawn by Altair, which is not installed")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from steer_nb.errors import MissingExtra
+from steer_nb.extras import extra
 from steer_nb.frames.arrays import frame_of
 
 if TYPE_CHECKING:
@@ -35,12 +35,7 @@ def dask_frames() -> Any:
     MissingExtra
         They are not installed.
     """
-    try:
-        import dask.dataframe
-    except ImportError as error:
-        msg = 'Dask DataFrames need dask: pip install "steer-nb[dask]"'
-        raise MissingExtra(msg, extra="dask") from error
-    return dask.dataframe
+    return extra("dask.dataframe", "dask", "Dask DataFrames need dask")
 
 
 def token_of(*values: object) -> str:

@@ -13,7 +13,7 @@ from steer_nb.frames.scan.graphs import Graph, token_of
 from steer_nb.frames.scan.parts import Recorded, Stored
 from steer_nb.frames.scan.plans import claims, plan
 from steer_nb.frames.schema import TABLES
-from steer_nb.trace.readers.source import PACKED
+from steer_nb.trace.readers.packed import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -222,6 +222,13 @@ class Scan:
         if columns is not None:
             msg = f"{name!r} has no groups of columns: ask for it without."
             raise UnknownColumn(msg)
+        if name == "wide":
+            wide = self.frames.wide()
+            if lane is None:
+                return wide
+            here = wide["lane_id"].str.endswith(f"/{lane}").fillna(value=False).astype(bool)
+            kept: dd.DataFrame = wide[here]
+            return kept
         if name == "summary":
             return self._summary(None, STALL_S, lane)
         return ScanMetrics(self._place, lane).table(name.removeprefix("metrics."))

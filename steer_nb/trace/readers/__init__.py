@@ -1,7 +1,7 @@
 """Reading recordings back from files: ours, and what people already have.
 
-One module for each kind: `journals`, `rollouts`, `jsonlines`, `sse`, `cassettes`, `har`, and
-`documents` for what is one JSON value. Each says whether it knows a file (`kinds` has them in
+One module for each kind: `journals`, `rollouts`, `jsonlines`, `bodies`, `sse`, `cassettes`, `har`,
+and `documents` for what is one JSON value. Each says whether it knows a file (`kinds` has them in
 order), and reads it into entries and problems. HTTP, wherever it was recorded, goes through
 `exchanges`; Letta's words through `letta`.
 """

@@ -11,9 +11,9 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.extras import extra
 from steer_nb.trace.readers.exchange import Exchange
 from steer_nb.trace.readers.exchanges import Exchanges
-from steer_nb.trace.readers.source import extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def holds_interactions(value: Any) -> bool:
 
 @cache
 def _loader() -> tuple[Any, Any]:
-    yaml = extra("yaml", "yaml", "A VCR cassette")
+    yaml = extra("yaml", "yaml", "A VCR cassette needs the package yaml")
     base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     # Plain values only; of a base64 text that breaks off, what is there.
     made: Any = type("Loader", (base,), {})

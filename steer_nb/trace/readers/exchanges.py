@@ -17,9 +17,9 @@ import msgspec
 from steer_nb.errors import MissingExtra
 from steer_nb.trace.readers import letta_http
 from steer_nb.trace.readers.exchange import timed
+from steer_nb.trace.readers.packed import decompress
 from steer_nb.trace.readers.recording import excerpt
 from steer_nb.trace.readers.requests import place_of, request_message
-from steer_nb.trace.readers.source import decompress
 from steer_nb.trace.readers.sse import Stream, keys_of, messages, other_service
 from steer_nb.wire import decode, is_answer
 from steer_nb.wire.jsonio import loads, shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steer_nb.trace.entries import SCHEMA, Entry, Header
+from steer_nb.trace.origin import origin_told
 from steer_nb.trace.readers.source import decoded_lines
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def read(source: Source, found: Recording) -> None:
         _entries(rest, 2, source, found)
     for number, block in blocks:
         _entries(block, number, source, found)
+    if found.entries:
+        found.origin = origin_told(found.entries[0])
+        if found.origin is not None:
+            del found.entries[0]
 
 
 def _entries(block: bytes, first: int, source: Source, found: Recording) -> None:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steer_nb.trace.readers.objects import first_objects, is_spread, spread
 from steer_nb.trace.readers.recording import seconds_of
 from steer_nb.trace.readers.requests import harmless
 from steer_nb.trace.readers.source import decoded_lines
-from steer_nb.wire import Event, decode
+from steer_nb.wire import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from steer_nb.trace.readers.recording import Recording
     from steer_nb.trace.readers.source import Source
 
@@ -43,17 +42,21 @@ _DIRECTIONS: Final = {
 _SCANNED: Final = 50
 _OURS: Final = ("response.", "error")
 """How the words of events begin that cannot be anything else."""
-_lines = msgspec.json.Decoder(Event).decode_lines
+
+
+class _Typed(msgspec.Struct, gc=False):
+    """What has to be known of an event before it is kept: all else is only looked over."""
+
+    type: str = ""
+
+
+_lines = msgspec.json.Decoder(_Typed).decode_lines
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def recognise(head: bytes) -> bool:
     """Say whether one of the first lines, or the first object that takes several, is an event."""
-    lines = head.split(b"\n")
-    if lines[0].strip() == b"{":  # spread over several lines
-        ends = [at for at, line in enumerate(lines) if line.rstrip() == b"}"]
-        return bool(ends) and _is_known(b"\n".join(lines[: ends[0] + 1]))
-    return any(_is_known(line) for line in lines[:_SCANNED])
+    return any(map(_is_known, first_objects(head, 1 if is_spread(head) else _SCANNED)))
 
 
 def _is_known(line: bytes) -> bool:
@@ -97,8 +100,8 @@ def _holder(value: dict[str, Any]) -> str | None:
 def read(source: Source, found: Recording) -> None:
     """Read a log of events."""
     found.connected()
-    if source.head.split(b"\n", 1)[0].strip() == b"{":
-        for number, text, torn in _spread(source):
+    if is_spread(source.head):
+        for number, text, torn in spread(source):
             _line(text, number, found, torn=torn)
     else:
         for first, block in source.blocks():
@@ -111,15 +114,15 @@ def read(source: Source, found: Recording) -> None:
 
 def _events(block: bytes, first: int, found: Recording) -> bool:
     """Take lines that are one event each, at once; False where one of them is anything else."""
-    events = decoded_lines(_lines, block)
+    try:
+        texts = block.decode().split("\n")
+    except UnicodeDecodeError:
+        return False
+    events = decoded_lines(_lines, block, texts)
     if events is None:
         return False
     kinds = {event.type for event in events}
     if not all(kind.startswith(_OURS) and kind not in _REQUESTS for kind in kinds):
-        return False
-    try:
-        texts = block.decode().split("\n")
-    except UnicodeDecodeError:
         return False
     found.events(texts, first)
     return True
@@ -146,24 +149,6 @@ def _line(line: bytes, number: int, found: Recording, *, torn: bool) -> None:
 
 def _wrapped(kind: str, text: str) -> bool:
     return not kind.startswith(_OURS) and '"dir"' in text
-
-
-def _spread(source: Source) -> Iterator[tuple[int, bytes, bool]]:
-    """Give objects that go over several lines each, with their first lines."""
-    kept: list[bytes] = []
-    begin = 0
-    for number, line in source.lines():
-        if line.rstrip() == b"{" and kept:  # the one before was never closed
-            yield begin, b"\n".join(kept), False
-            kept = []
-        begin = begin if kept else number
-        if kept or line.strip():
-            kept.append(line)
-        if line.rstrip() == b"}":
-            yield begin, b"\n".join(kept), False
-            kept = []
-    if kept:
-        yield begin, b"\n".join(kept), True
 
 
 def _message(

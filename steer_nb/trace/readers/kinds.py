@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.trace.readers import (
+    bodies,
     cassettes,
     documents,
     har,
@@ -64,6 +65,7 @@ KINDS: Final = (
     Kind("codex_rollout", "a Codex rollout", "line", rollouts.recognise, rollouts.read),
     Kind("sse", "a stream of events", "line", sse.recognise, sse.read),
     Kind("vcr", "a VCR cassette", "entry", cassettes.recognise, cassettes.read),
+    Kind("jsonl", "a list of responses", "line", bodies.recognise, bodies.read),
     # Last, since it also finds events behind what a logger wrote in front of them.
     Kind("jsonl", "a log of events", "line", jsonlines.recognise, jsonlines.read),
 )
@@ -76,6 +78,7 @@ DOCUMENTS: Final = (
     ),
     Document("json", "a captured request", "entry", documents.is_exchange, documents.read_exchange),
     Document("json", "a response object", "entry", documents.is_body, documents.read_body),
+    Document("json", "a list of responses", "entry", bodies.holds_bodies, bodies.read_list),
     Document(
         "json",
         "a list of events or messages",

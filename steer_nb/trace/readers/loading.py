@@ -40,8 +40,9 @@ def load(
     """Read a recording of any known kind; or a folder of them, or all files that match a pattern.
 
     Known are saved traces and journals; JSON lines of events, also as the `openai` SDK dumps them;
-    raw SSE captures; VCR cassettes; HAR files; rollout files of the Codex CLI; response objects;
-    Letta's streams and message lists. The content decides which it is, not the name. Files that are
+    raw SSE captures; VCR cassettes; HAR files; rollout files of the Codex CLI; response objects,
+    one or many, also as the SDK dumps them; output and error files of the Batch API; Letta's
+    streams and message lists. The content decides which it is, not the name. Files that are
     compressed (gzip, bzip2, xz; Zstandard and brotli with the extras ``zstd`` and ``brotli``) are
     opened as what they hold. Cassettes in YAML need the extra ``yaml``. Credentials in recorded
     requests are never taken over.

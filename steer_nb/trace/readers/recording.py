@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from array import array
 from datetime import UTC, datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.trace.entries import SCHEMA, Entry, Header, Problem
-from steer_nb.trace.log import Places, Trace
-from steer_nb.trace.readers.source import PACKED
+from steer_nb.trace.log import Trace
+from steer_nb.trace.origin import Places
+from steer_nb.trace.readers.packed import PACKED
 from steer_nb.wire import decode
 from steer_nb.wire.jsonio import shown
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steer_nb.trace.entries import Kind
+    from steer_nb.trace.origin import Origin
     from steer_nb.wire import Event
 
 __all__ = ["Recording", "excerpt", "lane_name", "seconds_of"]
@@ -45,6 +46,8 @@ class Recording:
         How the file names its lanes.
     header : Header or None
         Set where the file has one of its own: then its lines are the entries themselves.
+    origin : Origin or None
+        Set where the file is a trace that was saved of another recording.
     source : str or None
         Set where what was recorded says more than how it was: the word for the frame `traces`.
     dialect : str
@@ -56,13 +59,14 @@ class Recording:
         self.unit = unit
         self.lane = lane_name(path)
         self.header: Header | None = None
+        self.origin: Origin | None = None
         self.source: str | None = None
         self.dialect = "responses"
         self.entries: list[Entry] = []
         self.problems: list[Problem] = []
         self.connection = 1
         self.started_at: float | None = None
-        self._lines = array("q")
+        self._places = Places(unit)
         self._connected = 0
         self._lanes: dict[str, dict[str, Any]] = {}
 
@@ -108,7 +112,7 @@ class Recording:
         numbers = range(seq, seq + len(raws))
         nothing, kind, connection = repeat(None), repeat("in"), repeat(self.connection)
         self.entries.extend(map(Entry, numbers, nothing, nothing, kind, connection, raws))
-        self._lines.extend(range(first, first + len(raws)))
+        self._places.add(first, len(raws))
 
     def line(self, line: bytes, place: int, *, torn: bool = False) -> tuple[str, Event] | None:
         """Decode one message from its bytes; None, and a problem, where it is none.
@@ -157,7 +161,13 @@ class Recording:
         trace.file = str(self.path)
         trace.file_problems = tuple(self.problems)
         if self.header is None:
-            trace.places = Places(self._lines, self.unit)
+            trace.places = self._places
+        if self.origin is not None:
+            origin = self.origin
+            trace.recording = origin.file
+            trace.file_problems = (*origin.problems, *trace.file_problems)
+            if origin.unit is not None:
+                trace.places = Places(origin.unit, origin.runs, origin.length)
         return trace
 
     def _add(
@@ -169,7 +179,7 @@ class Recording:
             if t is None:
                 t = max(0.0, at - self.started_at)
         self.entries.append(Entry(len(self.entries), at, t, kind, self.connection, **fields))
-        self._lines.append(place)
+        self._places.add(place)
 
 
 def lane_name(path: Path) -> str:

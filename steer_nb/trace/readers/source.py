@@ -6,25 +6,22 @@ What breaks off in the middle (a torn archive, half a character) is given up to 
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
-import lzma
 import re
-import zlib
 from hashlib import sha256
-from importlib import import_module
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steer_nb.errors import MissingExtra, TraceError
+from steer_nb.errors import TraceError
+from steer_nb.trace.readers.packed import FAULTS, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["PACKED", "Source", "decoded_lines", "decompress", "extra"]
+__all__ = ["HEAD", "Source", "decoded_lines"]
 
 CHUNK: Final = 1 << 16
 HEAD: Final = 1 << 20
@@ -33,96 +30,6 @@ HEAD: Final = 1 << 20
 _BOM: Final = codecs.BOM_UTF8
 _WIDE: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _ENDS: Final = re.compile(rb"\r\n|\n|\r")
-
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
-PACKED: Final = (".gz", ".zst", ".br", ".bz2", ".xz")
-"""Endings of compressed files, which are no part of a recording's name."""
-_FAULTS: Final = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
-
-
-def extra(module: str, name: str, what: str) -> Any:
-    """Import an optional package.
-
-    Parameters
-    ----------
-    module : str
-        The package to import.
-    name : str
-        The extra that brings it.
-    what : str
-        What needs it, for the message.
-
-    Raises
-    ------
-    MissingExtra
-        It is not installed.
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        msg = f'{what} needs the package {module}: pip install "steer-nb[{name}]"'
-        raise MissingExtra(msg, extra=name) from error
-
-
-class _Brotli:
-    """A brotli stream as something that can be read."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._module = extra("brotli", "brotli", "A file compressed with brotli")
-        self._decoder = self._module.Decompressor()
-
-    def read(self, size: int) -> bytes:
-        while True:
-            packed = self._file.read(size)
-            if not packed:
-                if not self._decoder.is_finished():
-                    msg = "the compressed file breaks off"
-                    raise EOFError(msg)
-                return b""
-            try:
-                found: bytes = self._decoder.process(packed)
-            except self._module.error as error:
-                raise ValueError(str(error)) from error
-            if found:
-                return found
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class _Zstd:
-    """A Zstandard stream as something that can be read."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        try:
-            module = import_module("compression.zstd")  # Python 3.14 has it
-            self._plain: Any = module.open(file, "rb")
-        except ImportError:
-            module = extra("zstandard", "zstd", "A file compressed with Zstandard")
-            decoder = module.ZstdDecompressor()
-            self._plain = decoder.stream_reader(file, read_across_frames=True, closefd=False)
-        self._error: type[Exception] = module.ZstdError
-
-    def read(self, size: int) -> bytes:
-        try:
-            found: bytes = self._plain.read(size)
-        except self._error as error:
-            raise ValueError(str(error)) from error
-        return found
-
-    def close(self) -> None:
-        self._plain.close()
-        self._file.close()
-
-
-_OPENERS: Final[tuple[tuple[bytes, Callable[[Any], Any]], ...]] = (
-    (b"\x1f\x8b", gzip.open),
-    (_ZSTD, _Zstd),
-    (b"BZh", bz2.open),
-    (b"\xfd7zXZ\x00", lzma.open),
-)
 
 
 class Source:
@@ -184,10 +91,7 @@ class Source:
             self._file.seek(0)
         except OSError as error:  # a folder, a device, a network that is gone
             raise unreadable(self.path, error) from error
-        for begins, opener in _OPENERS:
-            if magic.startswith(begins):
-                return opener(self._file)
-        return _Brotli(self._file) if self.path.suffix == ".br" else self._file
+        return unpacked(self._file, magic, self.path.name)
 
     def _start(self) -> bytes:
         head = b""
@@ -207,7 +111,7 @@ class Source:
             return b""
         try:
             chunk: bytes = self._plain.read(CHUNK)
-        except _FAULTS as error:
+        except FAULTS as error:
             self.broken = str(error) or type(error).__name__
             return b""
         self._digest.update(chunk)
@@ -302,7 +206,9 @@ class Source:
         self.close()
 
 
-def decoded_lines(decode: Callable[[bytes], list[Any]], block: bytes) -> list[Any] | None:
+def decoded_lines(
+    decode: Callable[[bytes], list[Any]], block: bytes, lines: list[str] | None = None
+) -> list[Any] | None:
     """Decode lines that are one JSON object each, all at once.
 
     Parameters
@@ -311,6 +217,8 @@ def decoded_lines(decode: Callable[[bytes], list[Any]], block: bytes) -> list[An
         The `decode_lines` of a `msgspec.json.Decoder` for objects.
     block : bytes
         Lines, joined by LF.
+    lines : list of str, optional
+        The same, where they were taken apart already: it is quicker to look at.
 
     Returns
     -------
@@ -321,91 +229,24 @@ def decoded_lines(decode: Callable[[bytes], list[Any]], block: bytes) -> list[An
     # The decoder does not look at line ends: an object may go over two lines, and a line hold two.
     # But JSON has `}` and `{` side by side only between two whole objects. So where all lines end
     # and begin in that way, and there are as many objects as lines, there is one a line.
-    breaks = block.count(b"\n")
-    if not (block.startswith(b"{") and block.endswith(b"}") and block.count(b"}\n{") == breaks):
+    if lines is not None:
+        count = len(lines)
+        whole = all(map(str.startswith, lines, repeat("{")))
+        whole = whole and all(map(str.endswith, lines, repeat("}")))
+    else:
+        count = block.count(b"\n") + 1
+        whole = block.startswith(b"{") and block.endswith(b"}")
+        whole = whole and block.count(b"}\n{") == count - 1
+    if not whole:
         return None
     try:
         found = decode(block)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return found if len(found) == breaks + 1 else None
+    return found if len(found) == count else None
 
 
 def unreadable(path: Path, error: OSError) -> TraceError:
     """Say that a file cannot be opened."""
     msg = f"The trace {path} cannot be read ({error.strerror or error})."
     return TraceError(msg, path=str(path))
-
-
-def decompress(body: bytes, encoding: str = "") -> bytes:
-    """Undo the compression of an HTTP body, as far as there is one.
-
-    Recorders differ in whether they keep a body as it travelled, and some hide the header that
-    would say so. So the bytes are asked first, and the header only where they do not tell.
-
-    Parameters
-    ----------
-    body : bytes
-        What was recorded.
-    encoding : str
-        Its ``Content-Encoding``, if that is known.
-
-    Raises
-    ------
-    MissingExtra
-        It needs a package that is not installed.
-    ValueError
-        It is none of what its header says, or breaks off.
-
-    Examples
-    --------
-    >>> import gzip
-    >>> decompress(gzip.compress(b'{"object":"response"}'))
-    b'{"object":"response"}'
-    """
-    try:
-        if body.startswith(b"\x1f\x8b"):
-            return _unzipped(body, 31)
-        if body.startswith(_ZSTD):
-            return _unpacked_zstd(body)
-        if not body or _is_text(body):
-            return body
-        if "br" in encoding:
-            module = extra("brotli", "brotli", "A body compressed with brotli")
-            try:
-                found: bytes = module.Decompressor().process(body)
-            except module.error as error:
-                raise ValueError(str(error)) from error
-            return found
-        if "deflate" in encoding:
-            return _unzipped(body, 15 if body[0] & 0x0F == 8 else -15)
-    except (zlib.error, EOFError, OSError) as error:
-        raise ValueError(str(error)) from error
-    return body
-
-
-def _unzipped(body: bytes, bits: int) -> bytes:
-    decoder = zlib.decompressobj(bits)
-    return decoder.decompress(body) + decoder.flush()  # what is there of one that breaks off
-
-
-def _unpacked_zstd(body: bytes) -> bytes:
-    try:
-        module = import_module("compression.zstd")
-        decoder = module.ZstdDecompressor()
-    except ImportError:
-        module = extra("zstandard", "zstd", "A body compressed with Zstandard")
-        decoder = module.ZstdDecompressor().decompressobj()
-    try:
-        found: bytes = decoder.decompress(body)
-    except module.ZstdError as error:
-        raise ValueError(str(error)) from error
-    return found
-
-
-def _is_text(body: bytes) -> bool:
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        return error.start > len(body) - 4 and body[:1].isascii()  # cut within a character
-    return b"\x00" not in body

@@ -22,7 +22,7 @@ from steer_nb.errors import (
     UnknownFrame,
 )
 from steer_nb.frames.export.tables import columns_of
-from steer_nb.trace import SCHEMA, Header, Trace, TraceSet
+from steer_nb.trace import SCHEMA, Header, Problem, Trace, TraceSet
 from tests.frames.export.played import played
 from tests.frames.letta_walks import LETTA_WALKS
 from tests.frames.test_schema import empty, full
@@ -209,6 +209,34 @@ class TestSets:
         for name, frame in f.read_parquet(tmp_path).items():
             pd.testing.assert_frame_equal(frame, runs.frames.table(name))
         pd.testing.assert_frame_equal(f.summary_of(f.read_parquet(tmp_path)), runs.summary())
+
+    def test_problems_of_files_that_became_no_trace_are_kept(self, tmp_path):
+        lost = [
+            Problem("unknown_kind", "is no trace", file="runs/a.bin"),
+            Problem("same_trace", "left out", line=3, file="runs/b.jsonl"),
+        ]
+        runs = TraceSet([full(), other(full(), "f" * 32)], lost, where="runs")
+        written = runs.export.parquet(tmp_path)
+        assert len(written) == 2 * len(f.TABLES) + 1
+        for name, frame in f.read_parquet(tmp_path).items():
+            pd.testing.assert_frame_equal(frame, runs.frames.table(name))
+        assert f.read_table(tmp_path, "problems")["file"].tolist()[:2] == [p.file for p in lost]
+        one = f.read_table(tmp_path, "problems", traces="f" * 32)
+        assert not one["file"].isin(["runs/a.bin"]).any()
+        source = pa.dataset.dataset(tmp_path / "problems", format="parquet", partitioning="hive")
+        assert source.to_table()["trace_id"].null_count == 2
+        TraceSet([], lost[:1], where="other runs").export.parquet(tmp_path)
+        assert f.read_table(tmp_path, "problems")["trace_id"].isna().sum() == 3
+        TraceSet([full()], [], where="runs").export.parquet(tmp_path)  # loaded anew, and all well
+        assert f.read_table(tmp_path, "problems")["trace_id"].isna().sum() == 1
+
+    def test_problems_of_no_trace_only_where_they_are_asked_for(self, tmp_path):
+        runs = TraceSet([full()], [Problem("unknown_kind", "is no trace", file="a")], where="a")
+        assert len(runs.export.parquet(tmp_path, tables="steers")) == 1
+        kept = runs.export.parquet(tmp_path, tables={"problems": ["kind", "detail"]}, redact=True)
+        assert len(kept) == 2
+        first = f.read_table(tmp_path, "problems").iloc[0]
+        assert (first["kind"], first["detail"]) == ("unknown_kind", "[11 characters]")
 
     def test_or_one_file_for_each_table(self, tmp_path):
         runs = TraceSet([full(), other(full(), "b" * 32)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import builtins
 import importlib.util
 import io
 import json
@@ -19,7 +18,7 @@ from steer_nb.errors import InvalidInput, MissingExtra, UnknownLane
 from steer_nb.frames import Plot
 from steer_nb.frames.plots import timeline_frame
 from steer_nb.frames.plots.ordering import in_order
-from steer_nb.trace import Entry, Header, Trace
+from steer_nb.trace import Entry, Header, Trace, TraceSet
 from tests.frames.plots.traces import HOSTILE, Clocked, big, story
 
 alt = pytest.importorskip("altair")
@@ -193,6 +192,32 @@ def test_a_trace_without_times_is_drawn_in_its_order(told: Trace) -> None:
     assert untimed.frames.events["t_s"].isna().all(), "no time is invented in a table"
 
 
+def test_untimed_traces_beside_timed_ones_are_counted_in_each_picture(told: Trace) -> None:
+    def untimed(trace_id: str) -> Trace:
+        entries = [
+            Entry(e.seq, None, None, e.kind, e.connection, e.raw, e.note, e.data) for e in told
+        ]
+        return Trace(Header(1, trace_id), entries)
+
+    silent = Trace(Header(1, "c" * 32))  # nothing happened there, which is no matter of time
+    runs = TraceSet([told, untimed("a" * 32), silent])
+    more = TraceSet([told, untimed("a" * 32), untimed("b" * 32)])
+    for name in EVERY:
+        one = chart(runs, name)
+        said = "without 1 trace that was recorded without times"
+        title = one.to_dict()["title"]
+        assert said in str(title.get("subtitle", title["text"])), name
+        assert title["text"], "nothing is drawn below an empty title"
+        assert said in one.description
+        assert "without 2 traces that were" in chart(more, name).to_json()
+        assert "recorded without times" not in chart(told, name).to_json()
+        alone = chart(TraceSet([told, silent]), name)
+        assert "recorded without times" not in alone.to_json()
+    trace_id = told.trace_id[:8]
+    assert "without" not in str(runs.plot.timeline(f"{trace_id} · planner").title.subtitle)
+    assert "without 1 trace" in str(runs.plot.timeline("aaaaaaaa · planner").title.subtitle)
+
+
 def test_unknown_lanes(told: Trace) -> None:
     for name in ("timeline", "tokens", "gaps", "latencies"):
         with pytest.raises(UnknownLane, match="Lanes: planner"):
@@ -200,10 +225,7 @@ def test_unknown_lanes(told: Trace) -> None:
 
 
 def test_without_altair_the_extra_is_named(told: Trace, monkeypatch: Any) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == "altair" else find(name, *a)
-    )
+    monkeypatch.setitem(sys.modules, "altair", None)
     for name in EVERY:
         with pytest.raises(MissingExtra, match=r'pip install "steer-nb\[plot\]"') as caught:
             chart(told, name)
@@ -215,15 +237,8 @@ def test_without_the_converter_the_picture_is_missing_and_files_say_why(
     told: Trace, monkeypatch: Any, tmp_path: Path
 ) -> None:
     made = told.plot.tokens()
-    real = builtins.__import__
-
-    def refuse(name: str, *rest: Any, **more: Any) -> Any:
-        if name == "vl_convert":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
     find = importlib.util.find_spec
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda n, *a: None if n == "vl_convert" else find(n, *a)
     )

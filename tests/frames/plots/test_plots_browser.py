@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.frames.plots.traces import HOSTILE, story
-from tests.widgets.lab import chromium, notebook_page, run_cell, serve
+from tests.support.browser import chromium
+from tests.widgets.lab import run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.widgets.lab import Lab
 
 pytestmark = [
     pytest.mark.browser,
@@ -35,13 +38,10 @@ CELLS = [
 CANVAS = ".jp-RenderedVegaCommon5 canvas.marks, .jp-RenderedVegaCommon5 svg.marks"
 
 
-def test_all_pictures_draw_in_lab_and_hostile_text_stays_text(tmp_path: Path) -> None:
+def test_all_pictures_draw_in_lab_and_hostile_text_stays_text(lab: Lab, tmp_path: Path) -> None:
     story(said=HOSTILE).save(tmp_path / "run.jsonl")
     asked: list[str] = []
-    with (
-        serve(tmp_path, dark=True) as address,
-        notebook_page(address, tmp_path, CELLS) as page,
-    ):
+    with lab.notebook(tmp_path, CELLS, dark=True) as page:
         page.on("request", lambda request: asked.append(request.url))
         for number in range(len(CELLS)):
             run_cell(page, number)
@@ -52,7 +52,7 @@ def test_all_pictures_draw_in_lab_and_hostile_text_stays_text(tmp_path: Path) ->
         assert "<img src=x onerror=" in text, "shown as it was written"
         assert page.locator("#vg-tooltip-element img").count() == 0
         assert page.evaluate("window.pwned") is None
-        outside = [url for url in asked if not url.startswith((address, "data:", "blob:"))]
+        outside = [url for url in asked if not url.startswith((lab.address, "data:", "blob:"))]
         assert outside == []
 
 
