@@ -10,6 +10,8 @@ from steer_nb import tool
 from steer_nb.widgets.forms.form import ContinuationForm
 from steer_nb.widgets.forms.letta import LettaApprovalSection, LettaResultSection
 from tests.letta.stage import PATIENCE, runs_of
+from tests.widgets.talking import press
+from tests.widgets.test_decisions import Shown
 
 
 def until(what, said=""):
@@ -94,3 +96,15 @@ def test_what_was_filled_elsewhere_is_shown(form):
         "no data", "I did it myself", "no",
     )  # fmt: skip
     assert all(one.valid for one in form.sections.values())
+
+
+def test_the_box_below_a_lane_says_what_becomes_of_text(form):
+    shown = Shown(form.lane)
+    assert shown.box.field.verb == "Queue"
+    press(shown.box, text="And be quick.")
+    until(lambda: "Queued here" in shown.box.field.said, shown.box.field.said)
+    assert [steer.state for steer in form.lane.steers] == ["queued_here"]
+    form.lane.cancel_all()
+    form.lane.send_continuation()
+    assert form.lane.wait(PATIENCE) == "idle"
+    until(lambda: shown.box.field.verb == "Send", shown.box.field.verb)
