@@ -7,6 +7,8 @@ import pytest
 
 from steer_nb import errors
 from tests.letta.stage import PATIENCE, asked_of
+from tests.widgets.forming import until
+from tests.widgets.test_decisions import Shown
 
 
 def said_to(simulator, lane):
@@ -107,3 +109,14 @@ def test_held_text_can_be_sent_by_a_word(held):
     assert response.status == "completed"
     assert said_to(simulator, lane)[-1:] == ["Another one."]
     assert not session.status()["to_decide"]
+
+
+def test_held_text_is_offered_below_the_lane(held):
+    _, simulator, lane, _ = held
+    shown = Shown(lane)
+    until(shown.buttons)
+    shown.click(next(name for name in shown.buttons() if name.startswith("Send now")))
+    until(lambda: len(lane.responses) == 2)
+    assert lane.wait(PATIENCE) == "idle"
+    assert said_to(simulator, lane)[-1:] == ["Another one."]
+    until(lambda: not shown.buttons())
