@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from steer_nb.frames.export.redaction import Redact
-    from steer_nb.simulator.faults import FieldInfo
+    from steer_nb.simulator.faults.listing import FieldInfo
+    from steer_nb.simulator.threaded import Dialect
     from steer_nb.trace import Trace, TraceSet
 
 __all__ = ["main"]
@@ -84,15 +85,22 @@ def _parser() -> argparse.ArgumentParser:
     simulate = commands.add_parser(
         "simulate",
         help="serve the simulator until Ctrl-C",
-        epilog="How scenarios are written in YAML: python -m pydoc steer_nb.simulator.written. "
+        epilog="How scenarios are written in YAML: python -m pydoc steer_nb.simulator.written, and "
+        "for Letta steer_nb.simulator.letta.written. "
         "The control API: python -m pydoc steer_nb.simulator.control",
+    )
+    simulate.add_argument(
+        "--dialect",
+        choices=("responses", "letta"),
+        default="responses",
+        help="what it speaks: OpenAI's Responses API over WebSocket, or Letta's V1 API over HTTP; "
+        "each has scenarios, options and faults of its own (default: responses)",
     )
     played = simulate.add_mutually_exclusive_group()
     played.add_argument(
         "--scenario",
-        default="planner",
         metavar="NAME|FILE",
-        help="what it plays: a built-in one, or a .yaml or .py file (default: planner)",
+        help="what it plays: a built-in one, or a .yaml or .py file (default: the first of --list)",
     )
     played.add_argument("--trace", metavar="FILE", help="serve a recorded trace again")
     simulate.add_argument("--list", action="store_true", help="list the built-in scenarios")
@@ -212,16 +220,18 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _simulate(arguments: argparse.Namespace) -> int:
-    from steer_nb.simulator import Options, Scenario, Simulator, list_scenarios
+    from steer_nb.simulator import Scenario, letta
+    from steer_nb.simulator.embedded import RESPONSES
 
+    dialect = letta.LETTA if arguments.dialect == "letta" else RESPONSES
     if arguments.options:
-        _list_options()
+        _list_options(dialect)
         return _OK
     if arguments.faults:
-        _list_faults()
+        _list_faults(dialect)
         return _OK
     if arguments.list:
-        scenarios = list_scenarios()
+        scenarios = dialect.scenarios.values()
         width = max(len(scenario.name) for scenario in scenarios) + 2
         for scenario in scenarios:
             print(f"{scenario.name:<{width}}{scenario.description}")
@@ -229,9 +239,9 @@ def _simulate(arguments: argparse.Namespace) -> int:
     scenario = arguments.scenario
     if arguments.trace is not None:
         scenario = Scenario.from_trace(arguments.trace)
-    simulator = Simulator(
+    simulator = dialect.simulator(
         scenario,
-        **Options.read(arguments.set),
+        **dialect.options.read(arguments.set),
         faults=arguments.fault,
         seed=arguments.seed,
         speed=arguments.speed,
@@ -248,7 +258,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
     try:
         with simulator:
             print(simulator.base_url, flush=True)
-            print(f"In a notebook: %steer connect {simulator.base_url}", flush=True)
+            print(simulator.advice, flush=True)
             print(f"Control API: {simulator.control_url}", flush=True)
             print("Ctrl-C ends it.", flush=True)
             while not ended.wait(0.5):  # Windows would not notice Ctrl-C in one long wait
@@ -259,24 +269,19 @@ def _simulate(arguments: argparse.Namespace) -> int:
     return _OK
 
 
-def _list_options() -> None:
+def _list_options(dialect: Dialect) -> None:
     from steer_nb.simulator import list_options
 
-    for one in list_options():
+    for one in list_options(dialect.options):
         default = ",".join(one.default) if isinstance(one.default, tuple) else one.default
         default = str(default).lower() if default is None or isinstance(default, bool) else default
         choices = f" ({' | '.join(one.choices)})" if one.choices else ""
         question = f" [question {one.question}]" if one.question else ""
         print(f"{one.name}={default}{choices}{question}\n    {one.help}")
-    print(
-        "\nThe letters are questions that the documents leave open; each default is the documented"
-        "\nor likeliest answer. To question k, whether a successor's response.created lists the"
-        "\nsteers that it carries, there is no option: no schema has a field that could. Set an"
-        "\noption with --set NAME=VALUE."
-    )
+    print(f"\n{dialect.about_options} Set an\noption with --set NAME=VALUE.")
 
 
-def _list_faults() -> None:
+def _list_faults(dialect: Dialect) -> None:
     from steer_nb.simulator import list_faults
 
     def show(one: FieldInfo) -> None:
@@ -284,7 +289,7 @@ def _list_faults() -> None:
         choices = f" ({' | '.join(one.choices)})" if one.choices else ""
         print(f"    {one.name}={default}{choices}\n        {one.help}")
 
-    faults = list_faults()
+    faults = list_faults(dialect.faults)
     counts = Counter(one for fault in faults for one in fault.fields)
     shared = [one for one, count in counts.items() if count > len(faults) / 2]
     for fault in faults:

@@ -60,6 +60,15 @@ def test_its_many_files_are_scanned(tmp_path: Path) -> None:
     assert len(space["runs"].frames.responses.compute()) == 1  # the same trace twice
 
 
+def test_its_letta_answers():
+    section = README[README.index("### Letta") :]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
+    space: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), space)
+    assert space["told"].messages[0].tool_returns[0].tool_return == "deleted /srv/old.log"
+    space["client"].close()
+
+
 def test_its_agents_answer():
     section = README[README.index("## Several agents") :]
     code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 from typing import Final
 
-from steer_nb.errors import InvalidInput
+from steer_nb.errors import InvalidInput, SimulatorFailed
 
-__all__ = ["CONTROL_PATH", "base_url", "check_host", "control_url", "url_host", "websocket_url"]
+__all__ = [
+    "CONTROL_PATH",
+    "base_url",
+    "cannot_listen",
+    "check_host",
+    "control_url",
+    "url_host",
+    "websocket_url",
+]
 
 CONTROL_PATH: Final = "/simulator"
 
@@ -49,6 +58,23 @@ def url_host(host: str) -> str:
     '[::1]'
     """
     return f"[{host}]" if ":" in host else host
+
+
+def cannot_listen(host: str, port: int, error: OSError) -> SimulatorFailed:
+    """Say why an address cannot be listened on.
+
+    Examples
+    --------
+    >>> str(cannot_listen("127.0.0.1", 80, PermissionError(errno.EACCES, "Permission denied")))
+    'The simulator cannot listen on 127.0.0.1:80: this user may not. Choose another port, or 0.'
+    """
+    where = f"{url_host(host)}:{port}"
+    if error.errno in (errno.EADDRINUSE, errno.EACCES):
+        why = "it is in use" if error.errno == errno.EADDRINUSE else "this user may not"
+        msg = f"The simulator cannot listen on {where}: {why}. Choose another port, or 0."
+    else:
+        msg = f"The simulator cannot listen on {where}: {error.strerror or error}."
+    return SimulatorFailed(msg)
 
 
 def base_url(host: str, port: int) -> str:

@@ -38,26 +38,60 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from steer_nb.errors import InvalidInput
 from steer_nb.simulator.addresses import CONTROL_PATH
-from steer_nb.simulator.faults import Fault
 from steer_nb.simulator.refusals import Refusal, invalid
 from steer_nb.simulator.values import broken_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steer_nb.simulator.service import Service
+    from steer_nb.simulator.account import Account
+    from steer_nb.simulator.faults import Fault, Faults
+    from steer_nb.simulator.ids import Ids
+    from steer_nb.simulator.options import OptionSet
+    from steer_nb.simulator.pace import Clock
+    from steer_nb.simulator.scenario import Scenario
 
-    Do = Callable[[Service, Any, bytes], tuple[int, dict[str, Any]]]
+    Do = Callable[["Service", Any, bytes], tuple[int, dict[str, Any]]]
 
-__all__ = ["LARGEST_BODY", "NotAllowed", "answer", "is_control"]
+__all__ = ["LARGEST_BODY", "NotAllowed", "Service", "answer", "is_control"]
 
 LARGEST_BODY: Final = 2**20
 """Bytes of the largest body that is read."""
+
+
+class Service(Protocol):
+    """What the control API needs of the service of a dialect."""
+
+    speed: float
+    ids: Ids
+    clock: Clock
+    account: Account
+    faults: Faults
+
+    @property
+    def scenario(self) -> Scenario:
+        """What it plays."""
+
+    @property
+    def options(self) -> OptionSet:
+        """What it was told to do differently."""
+
+    @property
+    def fault_kind(self) -> type[Fault]:
+        """Reads the faults of its dialect."""
+
+    def overview(self) -> list[dict[str, Any]]:
+        """Describe the open connections."""
+
+    def drop(
+        self, code: int | None = None, *, reason: str = "simulated", connection: int | None = None
+    ) -> list[int]:
+        """Lose connections at once."""
 
 
 def is_control(target: str) -> bool:
@@ -137,22 +171,13 @@ def _no_such_path(path: str) -> Refusal:
 
 def _overview(service: Service, query: dict[str, str], _: bytes) -> tuple[int, dict[str, Any]]:
     _check_names(query, ())
-    connections = [
-        {
-            "connection": one.number,
-            "lanes": [name for name in one.lanes if name is not None],
-            "sent": one.line.n_sent,
-            "received": one.line.n_received,
-        }
-        for one in service.connections.values()
-    ]
     return 200, {
         "scenario": service.scenario.name,
         "seed": service.ids.seed,
         "speed": service.speed,
         "clock": service.clock.now(),
         "options": asdict(service.options),
-        "connections": connections,
+        "connections": service.overview(),
         "faults": [one.as_json() for one in service.faults],
     }
 
@@ -177,7 +202,7 @@ def _faults(service: Service, query: dict[str, str], _: bytes) -> tuple[int, dic
 def _arm(service: Service, query: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
     _check_names(query, ())
     given = _read(body)
-    faults = [Fault.of(one) for one in (given if isinstance(given, list) else [given])]
+    faults = [service.fault_kind.of(one) for one in (given if isinstance(given, list) else [given])]
     return 201, {"faults": [service.faults.arm(fault).as_json() for fault in faults]}
 
 

@@ -8,12 +8,12 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import SimulatorFailed
-from steer_nb.simulator.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from steer_nb.simulator.service import Service
+    from steer_nb.simulator.control import Service
+    from steer_nb.simulator.faults import Fault
 
 __all__ = ["Remote", "SimulatorFaults"]
 
@@ -107,7 +107,7 @@ class SimulatorFaults:
         InvalidInput
             One of them cannot be read.
         """
-        read = [Fault.of(fault) for fault in faults]
+        read = [self._remote.service.fault_kind.of(fault) for fault in faults]
         arm = self._remote.service.faults.arm
         ids: list[str] = self._remote.do(lambda: [arm(fault).id for fault in read])
         return ids

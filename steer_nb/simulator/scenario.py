@@ -7,7 +7,7 @@ import inspect
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from steer_nb.errors import ScenarioError
 from steer_nb.simulator.faults import Fault
@@ -33,6 +33,8 @@ class Scenario:
     Calling it with a `Turn` gives the steps of one response. Its `faults` are armed when a
     simulator is made of it.
     """
+
+    dialect: ClassVar[str] = "responses"
 
     name: str
     description: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from websockets.asyncio.server import serve as websocket_serve
 
-from steer_nb.errors import SimulatorFailed
-from steer_nb.simulator.addresses import url_host
+from steer_nb.simulator.addresses import cannot_listen
 from steer_nb.simulator.connection import Connection
 from steer_nb.simulator.door import Door
 from steer_nb.simulator.handshake import Reception
@@ -62,13 +60,7 @@ async def listen(
             logger=logger,
         )
     except OSError as error:
-        where = f"{url_host(host)}:{port}"
-        if error.errno in (errno.EADDRINUSE, errno.EACCES):
-            why = "it is in use" if error.errno == errno.EADDRINUSE else "this user may not"
-            msg = f"The simulator cannot listen on {where}: {why}. Choose another port, or 0."
-        else:
-            msg = f"The simulator cannot listen on {where}: {error.strerror or error}."
-        raise SimulatorFailed(msg) from error
+        raise cannot_listen(host, port, error) from error
     try:
         yield next(iter(server.sockets)).getsockname()[1]
     finally:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from steer_nb.errors import InvalidInput
 from steer_nb.simulator.account import Account
 from steer_nb.simulator.chain import Store
-from steer_nb.simulator.faults import Drop, Faults
+from steer_nb.simulator.faults import Drop, Fault, Faults
 from steer_nb.simulator.ids import Ids
 from steer_nb.simulator.pace import EPOCH, Clock, Pace
 from steer_nb.simulator.playback import Player
@@ -24,6 +24,8 @@ __all__ = ["Service"]
 
 class Service:
     """The model behind the socket: its script, its seed, its memory, its account."""
+
+    fault_kind: ClassVar[type[Fault]] = Fault
 
     def __init__(
         self,
@@ -53,6 +55,18 @@ class Service:
         """Number the connections, from 1: ids depend on it."""
         self._n_connections += 1
         return self._n_connections
+
+    def overview(self) -> list[dict[str, Any]]:
+        """Describe the open connections."""
+        return [
+            {
+                "connection": one.number,
+                "lanes": [name for name in one.lanes if name is not None],
+                "sent": one.line.n_sent,
+                "received": one.line.n_received,
+            }
+            for one in self.connections.values()
+        ]
 
     def drop(
         self,

@@ -126,6 +126,43 @@ def serving(*arguments: str) -> Iterator[Served]:
                 process.kill()
 
 
+class TestSimulateLetta:
+    def test_what_there_is_of_each(self) -> None:
+        for what, wanted in (
+            ("--list", "asks before it deletes one"),
+            ("--options", "keepalive_s=20.0"),
+            ("--faults", "phantom_call: stream a call that is not pending"),
+        ):
+            done = run("simulate", "--dialect", "letta", what)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert wanted in done.stdout
+            assert "lane_limit" not in done.stdout
+
+    def test_the_first_line_is_a_url_of_letta(self) -> None:
+        more = ("--speed", "0", "--set", "keepalive_s=5", "--fault", "busy times=1")
+        with serving("--dialect", "letta", "--seed", "3", *more) as served:
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+", served.first)
+            with urlopen(f"{served.first}/v1/agents/") as answer:
+                (agent,) = json.load(answer)
+            assert agent["name"] == "files"
+            with urlopen(f"{served.first}/simulator") as answer:
+                told = json.load(answer)
+            assert (told["seed"], told["options"]["keepalive_s"]) == (3, 5.0)
+            assert [one["fault"] for one in told["faults"]] == ["busy"]
+            code, errors = served.end()
+        assert (code, errors) == (0, "")
+
+    def test_what_it_does_not_play(self, tmp_path: Path) -> None:
+        for arguments, says in (
+            (["--scenario", "planner"], "There is no scenario 'planner'"),
+            (["--fault", "reorder"], "There is no fault 'reorder'"),
+            (["--set", "lane_limit=3"], "no option 'lane_limit'"),
+        ):
+            done = run("simulate", "--dialect", "letta", *arguments)
+            assert done.returncode == 1
+            assert says in done.stderr
+
+
 class TestSimulate:
     def test_the_list_describes_each_scenario_in_one_line(self) -> None:
         done = run("simulate", "--list")

@@ -117,7 +117,12 @@ class Faults:
             self.remove(fault_id)
 
     def strike(
-        self, way: Way, connection: int, number: int, message: str | bytes | None = None
+        self,
+        way: Way,
+        connection: int,
+        number: int,
+        message: str | bytes | None = None,
+        facts: Facts | None = None,
     ) -> list[Armed]:
         """Say which faults strike what passes, in the order in which they were armed.
 
@@ -131,10 +136,13 @@ class Faults:
             Which it is of its connection and way, from 1: for the account.
         message : str or bytes, optional
             The message.
+        facts : Facts, optional
+            What is known of it already; else they are read from the message.
         """
         if not self.armed:
             return []
-        facts = Facts() if message is None else facts_of(message)
+        if facts is None:
+            facts = Facts() if message is None else facts_of(message)
         struck = [one for one in self if one.strikes(way, connection, facts)]
         for one in struck:
             self._account.add(

@@ -25,11 +25,18 @@ __all__ = [
     "times",
 ]
 
-Way = Literal["out", "in", "ping", "handshake"]
-"""What passes: a message to the client, one from it, its ping, its handshake."""
+Way = Literal[
+    "out", "in", "ping", "handshake",
+    "end", "answer", "send", "lock", "conflict", "model", "resume", "cancel", "tool", "call",
+    "redis",
+]  # fmt: skip
+"""What passes: a message to the client, one from it, its ping, its handshake. With Letta:
+the end of a stream, an answer, a send, one that finds a lock, one that finds a pending request, a
+request for approval, a resume, a cancel, a tool of the server, a call of the model, a use of Redis.
+"""
 
 FAULTS: Final[dict[str, type[Fault]]] = {}
-"""Every fault, by its word."""
+"""Every fault of the Responses dialect, by its word."""
 
 
 class Facts(NamedTuple):
@@ -66,13 +73,15 @@ class Fault:
 
     word: ClassVar[str]
     help: ClassVar[str]
+    known: ClassVar[dict[str, type[Fault]]] = FAULTS
+    """Those that `of` finds: the faults of one dialect."""
 
     at: int = described(1, "The first that it strikes of those that fit.")
     times: int | None = times()
 
     def __init_subclass__(cls) -> None:
         if "word" in vars(cls):
-            FAULTS[cls.word] = cls
+            cls.known[cls.word] = cls
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
@@ -113,7 +122,7 @@ class Fault:
         if isinstance(given, Fault):
             return given
         if isinstance(given, str):
-            return _read(given)
+            return _read(given, cls.known)
         try:
             values = dict(given)
         except (TypeError, ValueError):
@@ -121,7 +130,7 @@ class Fault:
             raise InvalidInput(
                 msg, field="fault", value=given, rule="a text or a mapping"
             ) from None
-        kind = _kind(values.pop("fault", None))
+        kind = _kind(values.pop("fault", None), cls.known)
         known = {one.name for one in fields(kind)}
         for name, value in values.items():
             if name not in known:
@@ -175,14 +184,14 @@ class MessageFault(Fault):
         return any(fnmatchcase(facts.type or "", pattern.strip()) for pattern in patterns)
 
 
-def _kind(word: Any) -> type[Fault]:
-    if not isinstance(word, str) or word not in FAULTS:
-        close = difflib.get_close_matches(str(word), FAULTS, n=1)
+def _kind(word: Any, known: Mapping[str, type[Fault]]) -> type[Fault]:
+    if not isinstance(word, str) or word not in known:
+        close = difflib.get_close_matches(str(word), known, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         what = "This names no fault." if word is None else f"There is no fault {word!r}.{hint}"
-        msg = f"{what} Faults are {', '.join(FAULTS)}."
+        msg = f"{what} Faults are {', '.join(known)}."
         raise InvalidInput(msg, field="fault", value=word, rule="the word of a fault")
-    return FAULTS[word]
+    return known[word]
 
 
 def _unknown(kind: type[Fault], name: str, value: Any) -> InvalidInput:
@@ -193,14 +202,14 @@ def _unknown(kind: type[Fault], name: str, value: Any) -> InvalidInput:
     return InvalidInput(msg, field=name, value=value, rule="a field of this fault")
 
 
-def _read(text: str) -> Fault:
+def _read(text: str, faults: Mapping[str, type[Fault]]) -> Fault:
     """Read ``WORD NAME=VALUE …``, quoted as in a shell."""
     try:
         word, *given = shlex.split(text) or [""]
     except ValueError as error:
         msg = f"A fault's text cannot be read ({error}): {text!r}."
         raise InvalidInput(msg, field="fault", value=text, rule="WORD NAME=VALUE …") from error
-    kind = _kind(word or None)
+    kind = _kind(word or None, faults)
     hints = get_type_hints(kind)
     known = {one.name: hints[one.name] for one in fields(kind)}
     return kind(**pairs(given, known, f"Fault {word}", partial(_unknown, kind)))

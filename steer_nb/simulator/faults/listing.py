@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from steer_nb.simulator.faults.fault import FAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steer_nb.simulator.faults.fault import Fault
 
 __all__ = ["FaultInfo", "FieldInfo", "list_faults"]
 
@@ -31,8 +36,8 @@ class FaultInfo:
     fields: tuple[FieldInfo, ...]
 
 
-def list_faults() -> list[FaultInfo]:
-    """Describe every fault.
+def list_faults(faults: Mapping[str, type[Fault]] = FAULTS) -> list[FaultInfo]:
+    """Describe every fault, of the Responses dialect or of another.
 
     Examples
     --------
@@ -40,7 +45,7 @@ def list_faults() -> list[FaultInfo]:
     ['drop', 'stall']
     """
     found = []
-    for word, kind in FAULTS.items():
+    for word, kind in faults.items():
         hints = get_type_hints(kind)
         infos = tuple(
             FieldInfo(

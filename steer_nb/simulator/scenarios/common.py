@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from steer_nb.simulator.turn import screenshot
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.turn import Result, Turn
 
-__all__ = ["answer", "heard", "place_in", "place_of", "quote", "said", "told"]
+__all__ = ["Told", "answer", "heard", "place_in", "place_of", "quote", "said", "told"]
 
 _LONGEST = 240
 _ONE_LINE = 3
@@ -28,6 +28,26 @@ _PLACE = re.compile(
     rf"\b(?:in|to|for|at)\s+(?!(?:{'|'.join(_NO_PLACES.split())})\b)"
     r"((?:[A-ZÀ-Þ][\w'\u2019-]*)(?:\s+[A-ZÀ-Þ][\w'\u2019-]*)*)"
 )
+
+
+class Told(Protocol):
+    """What the turns of all dialects know."""
+
+    @property
+    def prompt(self) -> str:
+        """The user's newest words."""
+
+    @property
+    def input_texts(self) -> list[str]:
+        """The user's new words."""
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """What came of calls."""
+
+    @property
+    def steers(self) -> list[str]:
+        """What was said meanwhile."""
 
 
 def quote(text: str) -> str:
@@ -54,7 +74,7 @@ def said(text: str) -> str:
     return quoted if quoted[-2] in ".!?…" else quoted + "."
 
 
-def heard(turn: Turn) -> str:
+def heard(turn: Told) -> str:
     """Say back what this response was told: steers, results, and the user's words with results.
 
     Empty where it was told nothing but a prompt.
@@ -69,7 +89,7 @@ def heard(turn: Turn) -> str:
     return ("\n" if len(lines) > _ONE_LINE else " ").join(lines)
 
 
-def answer(turn: Turn) -> str:
+def answer(turn: Told) -> str:
     """Answer anything, so that a script never runs dry: with what was said."""
     known = heard(turn)
     if known:

@@ -13,6 +13,10 @@ A mapping with these keys; `turns` or `rules` has to be there.
     What people type. The file's name without its ending is the default.
 ``description``
     One sentence about it.
+``dialect``
+    ``letta`` for Letta's API; its files have tools, and fewer steps, see
+    `steer_nb.simulator.letta.written`. Without it, or with ``responses``, this is for the Responses
+    API.
 ``faults``
     What goes wrong on purpose from the start: a list of faults, each a mapping as the step `fault`
     below, such as ``{fault: drop, at: 5}``. `steer_nb.simulator.faults` describes them.

@@ -40,7 +40,7 @@ FAULT_OPTIONS: Mapping[str, Kind] = _options()
 """What may stand beside the word of a fault; each fault takes some of them."""
 
 
-def read_fault(node: Node) -> Fault:
+def read_fault(node: Node, kind: type[Fault] = Fault) -> Fault:
     """Read one fault: a mapping with its word under ``fault``, and its fields beside it.
 
     Raises
@@ -52,7 +52,7 @@ def read_fault(node: Node) -> Fault:
         node.refuse(f"a fault is a mapping such as 'fault: drop', not {shown(node)}.")
     values: dict[str, Any] = {name: json_value(value) for name, value in node.values.items()}
     try:
-        return Fault.of(values)
+        return kind.of(values)
     except InvalidInput as error:
         place = node.keys if error.field not in values else node.values
         if error.rule == "a field of this fault":
@@ -61,8 +61,8 @@ def read_fault(node: Node) -> Fault:
         wrong.refuse(str(error), cause=error)
 
 
-def read_faults(node: Node) -> tuple[Fault, ...]:
-    """Read a list of faults, or one.
+def read_faults(node: Node, kind: type[Fault] = Fault) -> tuple[Fault, ...]:
+    """Read a list of faults, or one, of a dialect.
 
     Raises
     ------
@@ -72,4 +72,4 @@ def read_faults(node: Node) -> tuple[Fault, ...]:
     items = node.items if isinstance(node, ListNode) else [node]
     if not items:
         node.refuse("this list of faults is empty; there must be at least one.")
-    return tuple(read_fault(item) for item in items)
+    return tuple(read_fault(item, kind) for item in items)

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from steer_nb.simulator.steps import Step
     from steer_nb.simulator.turn import Turn
 
-__all__ = ["Rule", "Script", "load_written"]
+__all__ = ["PLAYED", "Rule", "Script", "check_keys", "load_written", "read_script"]
 
-_PLAYED = ("turns", "rules", "otherwise")
-_KEYS = ("name", "description", "faults", *_PLAYED, "agents")
+PLAYED = ("turns", "rules", "otherwise")
+_KEYS = ("name", "description", "dialect", "faults", *PLAYED, "agents")
+_DIALECT = k.choice("responses", "letta")
 _RULE_KEYS = ("when", "unless", "play")
 
 
@@ -100,19 +101,30 @@ def load_written(path: Path) -> Scenario:
     root = read_nodes(path)
     if not isinstance(root, MapNode):
         root.refuse(f"a scenario is a mapping with 'turns' or 'rules', not {shown(root)}.")
-    _check_keys(root, _KEYS, "a scenario")
     values = root.values
+    if "dialect" in values and _DIALECT.read(values["dialect"]) == "letta":
+        from steer_nb.simulator.letta.written import read_letta
+
+        return read_letta(path, root)
+    check_keys(root, _KEYS, "a scenario")
     if "turns" not in values and "rules" not in values:
         root.refuse("a scenario needs 'turns' or 'rules', and neither stands here.")
     name = k.PLAIN.read(values["name"]) if "name" in values else path.stem
     about = k.PLAIN.read(values["description"]) if "description" in values else ""
-    script = _script(values)
+    script = read_script(values)
     _cast(script, _agents(values["agents"]) if "agents" in values else {})
     faults = read_faults(values["faults"]) if "faults" in values else ()
     return Scenario(name, about or f"Plays {path}.", script, str(path), faults=faults)
 
 
-def _script(values: dict[str, Node], *, agent: bool = False) -> Script:
+def read_script(values: dict[str, Node], *, agent: bool = False) -> Script:
+    """Read what is played: `turns`, `rules` and `otherwise`.
+
+    Raises
+    ------
+    ScenarioError
+        With the line.
+    """
     turns = _items(values["turns"], "turns") if "turns" in values else []
     rules = _items(values["rules"], "rules") if "rules" in values else []
     return Script(
@@ -135,10 +147,10 @@ def _agents(node: Node) -> dict[str, Script]:
 
 def _agent(name: str, node: Node) -> Script:
     """Read one agent: its steps, or a mapping as the file's own with turns and rules."""
-    if not isinstance(node, MapNode) or not set(node.values) & set(_PLAYED):
+    if not isinstance(node, MapNode) or not set(node.values) & set(PLAYED):
         return Script((), (_plays(node, agent=True),), None, again=False)
-    _check_keys(node, _PLAYED, f"the agent {name!r}")
-    return _script(node.values, agent=True)
+    check_keys(node, PLAYED, f"the agent {name!r}")
+    return read_script(node.values, agent=True)
 
 
 def _cast(script: Script, agents: dict[str, Script]) -> None:
@@ -176,7 +188,14 @@ def _perform(script: Script, turn: Turn) -> Iterator[Step]:
     return script(turn)
 
 
-def _check_keys(node: MapNode, known: Iterable[str], what: str) -> None:
+def check_keys(node: MapNode, known: Iterable[str], what: str) -> None:
+    """Refuse a key that a mapping does not have.
+
+    Raises
+    ------
+    ScenarioError
+        With the line.
+    """
     for name, key in node.keys.items():
         if name not in known:
             hint = k.did_you_mean(name, known)
@@ -194,7 +213,7 @@ def _items(node: Node, name: str) -> list[Node]:
 def _rule(node: Node, *, agent: bool) -> Rule:
     if not isinstance(node, MapNode):
         node.refuse(f"a rule is a mapping with 'when' and 'play', not {shown(node)}.")
-    _check_keys(node, _RULE_KEYS, "a rule")
+    check_keys(node, _RULE_KEYS, "a rule")
     values = node.values
     if "play" not in values:
         node.refuse("this rule needs 'play', the steps that it plays.")
