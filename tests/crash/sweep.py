@@ -33,18 +33,23 @@ __all__ = [
     "SIDES",
     "Outcome",
     "Point",
+    "Victim",
     "count_messages",
     "crash_twice",
     "points_of",
     "pool_of",
     "run_point",
     "today",
+    "where",
     "workers",
 ]
 
 MEMORY = Path("/dev/shm")
 SIDES: tuple[Side, ...] = ("before", "after")
-PRELOADED = ["tests.crash.person", "tests.crash.plans", "docstring_parser", "filelock"]
+PRELOADED = [
+    "tests.crash.person", "tests.crash.plans", "tests.crash.letta.person",
+    "docstring_parser", "filelock", "httpx",
+]  # fmt: skip
 """What each killed process would have to import by itself."""
 RECOVERING = 8
 """Within so many messages after a crash, what was in flight is decided on."""
@@ -110,7 +115,7 @@ def run_point(point: Point, directory: Path | None = None) -> Outcome:
         try:
             return _run(point, Path(made))
         except Exception as error:  # noqa: BLE001 - the others shall be tried all the same
-            faults = (f"{type(error).__name__}: {error}", _where(error))
+            faults = (f"{type(error).__name__}: {error}", where(error))
             return Outcome(point, faults, reached=False, messages=0, seconds=0.0)
 
 
@@ -122,7 +127,7 @@ def _run(point: Point, directory: Path) -> Outcome:
     faults: list[str] = []
     log: list[str] = []
     passed = []
-    victim = _Victim()
+    victim = Victim()
     with (
         Simulator(plan.scenario, speed=0, **options) as simulator,
         Proxy(simulator.url, *point.cuts, kill=victim.kill, late=plan.late) as proxy,
@@ -147,17 +152,17 @@ def _run(point: Point, directory: Path) -> Outcome:
             faults += broken(plan, policy, account, passed, trace, directory, killed)
             faults += different(session.core.ledger, path)
         except Exception as error:  # noqa: BLE001 - whatever it is, this point has failed
-            faults += [f"{type(error).__name__}: {error}", _where(error)]
+            faults += [f"{type(error).__name__}: {error}", where(error)]
         reached = bool(point.cuts) and not proxy.cuts_left
     return Outcome(point, tuple(faults), reached, len(passed), time.monotonic() - began, tuple(log))
 
 
-def _where(error: Exception) -> str:
+def where(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames))
 
 
-class _Victim:
+class Victim:
     """A process that follows a plan until it is killed."""
 
     def __init__(self) -> None:
