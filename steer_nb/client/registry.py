@@ -247,7 +247,8 @@ def recover(
             from steer_nb.letta import Letta, letta_endpoint
 
             service, policy = Letta(policy), NEVER
-            given = letta_endpoint(url or str(was.get("url") or ""), api_key, headers)
+            where = url or str(was.get("url") or "")  # by itself it would be the hosted service
+            given = letta_endpoint(where, api_key, headers) if where else None
         elif url is None and client is None and was.get("simulator"):
             from steer_nb.simulator import Simulator
 

@@ -261,7 +261,7 @@ class LettaDialect:
 
     def _listed(self, lane: Lane, run_id: str, facts: Facts) -> Run:
         """A run is first heard of in a history. It is newer than those that were listed before."""
-        run = self._runs[run_id] = Run(run_id, lane.name)
+        run = self._runs[run_id] = Run(run_id, lane.name, lane.client_tools)
         newest = not lane.is_older(run)
         if newest:
             lane.run = run

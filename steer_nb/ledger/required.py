@@ -186,7 +186,8 @@ def parent_continued(parent: ResponseState, successor: ResponseState) -> None:
     request = successor.request
     for stub in parent.required.values():
         if request is not None and stub.request_key == request.key:
-            stub.state = "sent" if stub.is_shown else "confirmed"
+            if stub.state != "confirmed":  # a history may have shown it before
+                stub.state = "sent" if stub.is_shown else "confirmed"
             stub.continuation_response_id = successor.id
     set_aside(parent)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steer_nb.client.core import Core
     from steer_nb.client.reconnecting import Reconnect
     from steer_nb.client.settings import LaneSettings
-    from steer_nb.ledger import RequestState, ResponseState
+    from steer_nb.ledger import RequestState, RequiredInputState, ResponseState
 
 __all__ = ["LettaLine"]
 
@@ -109,8 +109,13 @@ class LettaLine(Line):
     def _look_at(self, lane: LaneSettings) -> None:
         """See what a lane still waits for, that was left alone for a while."""
         state = self._core.ledger.lanes.get(lane.stream_id)
-        parent = None if state is None else rules.parent_waiting(state)
-        if parent is not None and "conversation" in lane.fields:
+        if state is None or "conversation" not in lane.fields:
+            return
+        # What waits; or answers that a stream does not show, and the process ended before it asked.
+        parent = rules.parent_waiting(state) or next(
+            (one for one in reversed(state.responses) if _unconfirmed(one)), None
+        )
+        if parent is not None:
             self._start(lane, self._look(lane, parent))
 
     async def _look(self, lane: LaneSettings, parent: ResponseState) -> None:
@@ -122,10 +127,12 @@ class LettaLine(Line):
             recorder.note("problem", kind="history", detail=detail)
             return
         waiting = pending_in(messages)
-        answered = answering(messages, [stub.key for stub in parent.waiting_for])
+        asked = [*parent.waiting_for, *_unconfirmed(parent)]
+        answered = answering(messages, [stub.key for stub in asked])
         found = None if waiting is None else waiting.run_id
         history.record(messages, runs={parent.id, answered, found})
-        if 0 < len(messages) < PAGE and waiting is None and answered is None:
+        released = parent.waiting_for and waiting is None and answered is None
+        if 0 < len(messages) < PAGE and released:
             place = {"lane": lane.stream_id, "parent": parent.id}
             recorder.note("input_released", **place, reason="the server does not wait for it")
 
@@ -185,6 +192,11 @@ class LettaLine(Line):
             recorder.sync()
         except TraceError as error:
             recorder.note("problem", kind="journal", detail=str(error))
+
+
+def _unconfirmed(response: ResponseState) -> list[RequiredInputState]:
+    """Its calls whose answers the service took, and did not show yet."""
+    return [stub for stub in response.required.values() if stub.is_shown and stub.state == "sent"]
 
 
 def _message(core: Core, request: RequestState) -> Message:

@@ -146,6 +146,17 @@ def test_a_body_that_does_not_end_is_left(serve, fault, monkeypatch):
     assert response.text.startswith("You said: “Hello”.")
 
 
+def test_a_history_that_is_lost_is_asked_for_again(serve):
+    lost = "lose_answer type=conversations.messages.list times=2"
+    session, simulator = serve(faults=["phantom_call", lost])
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("delete /srv/old.log")
+    assert lane.wait(PATIENCE) == "waiting_input"
+    assert len(lane.required_input) == 1  # of two that were streamed
+    assert len([one for one in simulator.account if one["kind"] == "fault"]) >= 3
+    assert not session.trace.frames.problems.query("kind == 'local'").size
+
+
 def test_a_second_click_sends_nothing(serve):
     session, simulator = serve(faults=["hold_tool seconds=0.3"])
     lane = session.lane("a", agent=simulator.agent_id)

@@ -179,3 +179,86 @@ def test_what_happened_meanwhile_to_what_was_asked_is_seen(serve, tmp_path, how)
     again.create("Hello").wait(PATIENCE)
     assert again.wait(PATIENCE) == "idle"
     assert len(runs_of(simulator)) == (how == "answered")
+
+
+def cut_behind(path, wanted):
+    """Leave of a journal what a process had written that was killed behind an entry."""
+    lines = path.read_text().splitlines()
+    at = next(at for at, line in enumerate(lines) if wanted(json.loads(line)))
+    path.write_text("\n".join(lines[: at + 1]) + "\n")
+
+
+def sent(number):
+    """Whether an entry is the message of a key; each of a lane's keys is new."""
+    return lambda entry: entry.get("kind") == "out" and str(number) in entry["data"]["key"]
+
+
+def settled(lane, state):
+    return lane.session.until(
+        lambda ledger: [s.state for s in lane.responses[0].required_input] == [state] or None,
+        PATIENCE,
+        lambda: [s.state for s in lane.responses[0].required_input],
+    )
+
+
+def test_what_a_history_showed_of_answers_stands(serve, tmp_path):
+    session, simulator = serve(journal=tmp_path / "journals", faults=["no_redis"])
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("delete /srv/old.log")
+    lane.wait(PATIENCE)
+    lane.fill(lane.required_input[0].key, approve=True)
+    response = lane.send_continuation().wait(PATIENCE)
+    path = copied(session, tmp_path)
+    cut_behind(path, sent(response.key))
+    again = recover(path, name="again").lanes["a"]
+    assert again.wait(PATIENCE) == "idle"
+    assert [one.state for one in again.responses[0].required_input] == ["confirmed"]
+    assert [one.status for one in again.responses] == ["completed", "completed"]
+    assert len(runs_of(simulator)) == 1
+
+
+def test_a_call_of_ones_own_is_known_in_a_history(serve, tmp_path):
+    @steer_nb.tool
+    def weather(city: str) -> str:
+        """Tell the weather."""
+        return "18 °C"
+
+    faults = ["no_redis"]
+    session, simulator = serve(journal=tmp_path / "journals", tools=[weather], faults=faults)
+    lane = session.lane("a", agent=simulator.agent_id)
+    response = lane.create("weather, please")
+    lane.wait(PATIENCE)
+    path = copied(session, tmp_path)
+    cut_behind(path, sent(response.key))
+    again = recover(path, name="again", tools=[weather]).lanes["a"]
+    assert again.wait(PATIENCE) == "waiting_input"
+    (needed,) = again.required_input
+    assert needed.type == "letta_tool_return"
+    again.run_tool(needed.key)
+    again.send_continuation().wait(PATIENCE)
+    assert "18 °C" in again.text
+
+
+def test_answers_that_no_stream_shows_are_looked_for(serve, tmp_path):
+    session, simulator = serve(journal=tmp_path / "journals")
+    lane = session.lane("a", agent=simulator.agent_id, stream_tokens=True)
+    lane.create("delete /srv/old.log")
+    lane.wait(PATIENCE)
+    lane.fill(lane.required_input[0].key, approve=False, reason="wrong file")
+    lane.send_continuation()
+    lane.wait(PATIENCE)
+    path = copied(session, tmp_path)
+    cut_behind(path, lambda entry: '"end_turn"' in (entry.get("raw") or ""))
+    again = recover(path, name="again").lanes["a"]
+    settled(again, "confirmed")
+    assert again.state == "idle"
+    assert again.session.trace.frames.tool_calls.result_kind.tolist() == ["denied"]
+
+
+def test_a_journal_without_an_address_is_connected_to_nothing(serve, tmp_path):
+    session, simulator = serve(journal=tmp_path / "journals")
+    path = copied(session, tmp_path)
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    with pytest.raises(errors.InvalidInput, match="does not say where it was connected to"):
+        recover(path, name="again")
+    assert not recover(path, name="again", url=simulator.base_url).closed
