@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["letta_broken", "messages_sent"]
 
-SERIOUS = frozenset({"internal", "local", "queued_here", "orphan_output", "id_unstable", "odd_field"})
-# A run that lost its reader in the foreground says no more, and its last word is nobody's mistake.
-UNSTREAMED = frozenset({"approval_response_message", "user_message", "system_message"})
+SERIOUS = frozenset({"local", "orphan_output", "id_unstable", "odd_field"})
+"""Of a ledger's problems, those that say that the client misunderstood something, or gave up."""
+CLIENTS = frozenset({"approval_response_message", "user_message", "system_message"})
+"""What no stream shows: the history says it, and is not read where nothing hangs on it."""
 
 
 def letta_broken(
@@ -75,9 +76,7 @@ class _Check:
 
     def tools_run_once(self, directory: Path) -> None:
         """The server ran each call at most once; so did the client, and never without a note."""
-        ran = Counter(
-            entry["tool_call_id"] for entry in self.account if entry["kind"] == "tool"
-        )
+        ran = Counter(entry["tool_call_id"] for entry in self.account if entry["kind"] == "tool")
         self.faults += [f"the server ran {key} {n} times" for key, n in ran.items() if n > 1]
         begun = Counter((note["parent"], note["key"]) for note in self._notes("tool_started"))
         self.faults += [f"{key} ran {n} times here" for (_, key), n in begun.items() if n > 1]
@@ -114,13 +113,8 @@ class _Check:
     def one_otid_is_one_text(self) -> None:
         """Under an `otid` of ours the same bytes went out each time (5.4)."""
         texts: defaultdict[str, set[str]] = defaultdict(set)
-        refused = any(
-            not one.arrived or "requires Redis" in one.text
-            for one in self.passed
-            if one.direction == "down"
-        )
         for body in messages_sent(self.passed):
-            if refused and not self.plan.background:
+            if not self.plan.background:
                 body.pop("background")  # refused for that, and for nothing else (5.1)
             for one in body["messages"]:
                 texts[one["otid"]].add(json.dumps(body))
@@ -137,6 +131,11 @@ class _Check:
         dropped = json.dumps(
             [self._words_of(note["key"]) for note in self._notes("dropped")], ensure_ascii=False
         )
+        for steer in self.ledger.steers.values():
+            text = str(steer.input)
+            gone = not heard[text] and not self._left_by_the_server(text)
+            if gone and steer.state == "committed":
+                self.faults.append(f"{steer.key} is committed, and the server does not have it")
         for text in self.plan.texts:
             if heard[text] > 1:
                 self.faults.append(f"{text!r} was said {heard[text]} times")
@@ -193,7 +192,7 @@ class _Check:
         for conversation in self.conversations:
             for message in conversation.messages:
                 for one in letta_messages(message):
-                    if one["message_type"] in UNSTREAMED or one["run_id"] is None:
+                    if one["message_type"] in CLIENTS or one["run_id"] is None:
                         continue
                     if one["otid"] not in seen:
                         self.faults.append(f"the trace has no {one['message_type']} {one['otid']}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import steer_nb
 from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
-from steer_nb.errors import ConnectionFailed, SteerError, WaitTimeout
+from steer_nb.errors import ConnectionFailed, InvalidInput, SteerError, WaitTimeout
 from steer_nb.ledger import keeping, rules
 from steer_nb.ledger.state import LaneState
 from tests.crash.letta.plans import PLANS
@@ -79,9 +79,15 @@ def come_back(plan: LettaPlan, url: str, directory: Path) -> Session:
     journals = directory / "journals"
     if not journals.is_dir() or not any(journals.glob("*.jsonl")):
         return begin(plan, url, directory)
-    return _twice(
-        lambda: steer_nb.recover(journals, api_key="", quiet=True, reconnect=SOON, tools=tools)
-    )
+
+    def recover(**more: str) -> Session:
+        given: dict[str, Any] = {"reconnect": SOON, "tools": tools, **more}
+        return steer_nb.recover(journals, api_key="", quiet=True, **given)
+
+    try:
+        return _twice(recover)
+    except InvalidInput:  # it was killed before it wrote where it connects to
+        return _twice(lambda: recover(url=url))
 
 
 def _twice(connect: Callable[[], Session]) -> Session:
@@ -156,9 +162,9 @@ class LettaPerson:
                 return False
             if rules.lane_word(state) not in ("idle", "failed"):
                 return False
-            if any(request.undecided for request in state.requests):
+            if self._decisions(state):
                 return False
-        return not any(steer.undecided for steer in ledger.steers.values())
+        return True
 
     def _do(self, wishes: list[Wish]) -> bool:
         for words, act in wishes:
@@ -238,7 +244,10 @@ class LettaPerson:
             elif any(part in str(stub.call) for part in plan.denied):
                 fields = {"approve": False, "reason": REASON}
             wishes.append(
-                (f"{plan.name}: fill {key}", lambda key=key, fields=fields: lane.fill(key, **fields))
+                (
+                    f"{plan.name}: fill {key}",
+                    lambda key=key, fields=fields: lane.fill(key, **fields),
+                )
             )
         parent = rules.answerable(state)
         if parent is not None and rules.may_continue(parent) is None:

@@ -199,9 +199,9 @@ class HttpProxy:
         raise _Ended
 
     async def _end(self, number: int, cut: Cut) -> None:
-        if cut.kill == "process" and self._kill is not None:
-            if await asyncio.to_thread(self._kill):
-                self.killed.append(number)
+        kill = self._kill if cut.kill == "process" else None
+        if kill is not None and await asyncio.to_thread(kill):
+            self.killed.append(number)
         for other in tuple(self._lines):
             self._abort(other)
 
