@@ -18,6 +18,7 @@ ROOMS = [
     "ledger",
     "frames",
     "client",
+    "letta",
     "simulator",
     "widgets",
     "magics",
@@ -31,6 +32,7 @@ LATE = {
     ("trace", "widgets"),
     ("ledger", "widgets"),
     ("client", "simulator"),
+    ("client", "letta"),
     ("client", "widgets"),
 }
 CORE_FORBIDDEN = {

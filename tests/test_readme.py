@@ -80,6 +80,20 @@ def test_its_agents_answer():
         space["session"].close()
 
 
+def test_its_letta_agent_answers(monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    section = README[README.index("## Letta agents") :]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
+    space: dict[str, Any] = {"steer_nb": steer_nb}
+    try:
+        exec(compile(code, "README.md", "exec"), space)
+        assert space["response"].status == "completed"
+        assert [steer.state for steer in space["lane"].steers] == ["committed"]
+    finally:
+        space["session"].close()
+        space["server"].stop()
+
+
 def test_its_first_steps_work_as_they_stand(monkeypatch: Any, tmp_path: Path) -> None:
     """The cells of the five minutes, comments and all."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

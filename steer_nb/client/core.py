@@ -9,25 +9,19 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.answers import Answers
-from steer_nb.client.checking import Checker
 from steer_nb.client.handshake import FAILURES, explain
-from steer_nb.client.line import Line
-from steer_nb.client.outlet import Outlet
 from steer_nb.client.reconnecting import Reconnect, Reconnector
 from steer_nb.client.recorder import Recorder
-from steer_nb.client.restoring import restore
 from steer_nb.client.runner import ToolRunner
-from steer_nb.client.sending import Sender
 from steer_nb.client.watching import Watchers
+from steer_nb.errors import ConnectionFailed
 from steer_nb.wire import MULTI_AGENT_BETA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from steer_nb.client.endpoint import Endpoint
+    from steer_nb.client.service import Service
     from steer_nb.client.settings import LaneSettings
     from steer_nb.client.tools import Tool
-    from steer_nb.client.transport import Transport
     from steer_nb.ledger import Ledger
     from steer_nb.trace import Journal, Trace
 
@@ -43,8 +37,8 @@ class Core:
         The session's name.
     endpoint : Endpoint
         Where it connects to.
-    make_transport : callable
-        Returns a fresh, unopened transport; each connection has its own.
+    service : Service
+        How the service there is spoken with.
     policy : Reconnect
         What is done when the connection is lost.
     trace : Trace, optional
@@ -68,24 +62,25 @@ class Core:
         self,
         name: str,
         endpoint: Endpoint,
-        make_transport: Callable[[], Transport],
+        service: Service,
         policy: Reconnect,
         trace: Trace | None = None,
     ) -> None:
         self.name = name
         self.endpoint = endpoint
-        self.recorder = Recorder(self._changed, trace)
+        self.service = service
+        self.recorder = Recorder(self._changed, trace, dialect=service.dialect)
         self.watchers = Watchers(self.recorder)
         self.defaults: dict[str, Any] = {}
         self.functions: dict[str, Tool] = {}
         self.lanes: dict[str | None, LaneSettings] = {}
         self.answers = Answers(self)
-        self.outlet = Outlet(self)
-        self.sender = Sender(self)
+        self.outlet = service.outlet(self)
+        self.sender = service.sender(self)
         self.runner = ToolRunner(self)
         self.reconnector = Reconnector(self, policy)
-        self.checker = Checker(self)
-        self.line = Line(self, make_transport)
+        self.checker = service.checker(self)
+        self.line = service.line(self)
         self._shut: asyncio.Task[None] | None = None
         self._is_shut = False
         self._seen = -1
@@ -123,7 +118,7 @@ class Core:
             **about,
         )
         if restored:
-            restore(self)
+            self.service.restore(self)
         try:
             await self.line.open()
         except FAILURES as error:
@@ -133,6 +128,10 @@ class Core:
             said = str(error)
             # The cause is shown with the error, and may quote a URL with a secret in it.
             raise failure from (error if self.endpoint.scrub(said) == said else None)
+        except ConnectionFailed as failure:
+            recorder.note("connect_failed", url=self.endpoint.shown, error=str(failure))
+            recorder.close()
+            raise
         except BaseException:
             recorder.note("connect_failed", url=self.endpoint.shown, error="interrupted")
             recorder.close()
@@ -157,11 +156,17 @@ class Core:
         if self._is_shut and not self.runner.running:
             self.recorder.close()
 
+    def look_again(self) -> None:
+        """Ask everybody who waits, though no entry came: what is told apart from the trace did."""
+        self._seen = -1
+        self._changed()
+
     def _changed(self) -> None:
         version, fresh = self.ledger.version, self.watchers.take_fresh()
         if fresh or version != self._seen:
             self._seen = version
             self.runner.look()
+            self.sender.look()
             self.watchers.settle()
             self.reconnector.look()
         self.watchers.tell()

@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import rules
-from steer_nb.wire import STUB_KINDS
 from steer_nb.wire.credentials import redacted
 from steer_nb.wire.limits import IMAGE_URL_LIMIT
+from steer_nb.wire.stub_kinds import LETTA_KINDS, STUB_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ def keepable(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     >>> keepable("tool_search_output", {"text": '[{"authorization": "t"', "none": False})
     {'none': False}
     """
-    raw = kind == "tool_search_output" or kind not in STUB_KINDS
+    raw = kind == "tool_search_output" or kind not in (*STUB_KINDS, *LETTA_KINDS)
     kept: dict[str, Any] = {}
     for name, value in fields.items():
         shown = _without_credentials(value) if raw and isinstance(value, str) else value

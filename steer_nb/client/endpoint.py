@@ -26,11 +26,14 @@ __all__ = [
     "OPENAI_URL",
     "Endpoint",
     "Secret",
+    "checked_headers",
     "from_environment",
     "is_loopback",
     "of_client",
     "of_url",
+    "refuse_unencrypted",
     "shown_url",
+    "split_url",
 ]
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -189,7 +192,7 @@ def of_url(
     >>> of_url("http://127.0.0.1:8123/v1/").shown
     'ws://127.0.0.1:8123/v1/responses'
     """
-    parts = _split(url)
+    parts = split_url(url)
     host = parts.hostname or ""
     path = parts.path.rstrip("/") or bare_path
     if not path.endswith("/responses"):
@@ -199,7 +202,7 @@ def of_url(
     place = parts.netloc.rpartition("@")[2]
     scheme = _SCHEMES[parts.scheme.lower()]
     address = urlunsplit((scheme, place, path, full_query, ""))
-    sent = _headers(parts, api_key, headers or {})
+    sent = checked_headers(parts, api_key, headers or {})
     endpoint = Endpoint(
         address=Secret(address),
         shown=shown_url(address),
@@ -207,18 +210,27 @@ def of_url(
         loopback=is_loopback(host),
         headers=sent,
     )
-    if scheme == "ws" and not endpoint.loopback:
-        names = [name for name in sent if _SECRET_NAME.search(name)]
-        names += [
-            name for name in re.findall(r"(?:^|&)([^=&]+)", full_query) if _SECRET_NAME.search(name)
-        ]
-        if names:
-            msg = (
-                f"{names[0]} would travel unencrypted to {host} ({endpoint.shown}). Use https:// "
-                "or wss://, or pass api_key='' to connect without a key."
-            )
-            raise InsecureKey(msg)
+    if scheme == "ws":
+        refuse_unencrypted(endpoint, full_query)
     return endpoint
+
+
+def refuse_unencrypted(endpoint: Endpoint, query: str = "") -> None:
+    """Refuse to send a credential to another machine for everybody on the way to read.
+
+    Raises
+    ------
+    InsecureKey
+        Names the header or the parameter.
+    """
+    names = [name for name in endpoint.headers if _SECRET_NAME.search(name)]
+    names += [name for name in re.findall(r"(?:^|&)([^=&]+)", query) if _SECRET_NAME.search(name)]
+    if names and not endpoint.loopback:
+        msg = (
+            f"{names[0]} would travel unencrypted to {endpoint.host} ({endpoint.shown}). Use "
+            "https:// or wss://, or pass api_key='' to connect without a key."
+        )
+        raise InsecureKey(msg)
 
 
 def from_environment(
@@ -296,7 +308,14 @@ async def _await(awaitable: Any) -> Any:
     return await awaitable
 
 
-def _split(url: str) -> SplitResult:
+def split_url(url: str) -> SplitResult:
+    """Take a URL apart.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none that one can connect to.
+    """
     rule = "http, https, ws or wss, such as https://api.openai.com/v1"
     try:
         parts = urlsplit(url.strip())
@@ -311,9 +330,16 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _headers(
+def checked_headers(
     parts: SplitResult, api_key: str | None, headers: Mapping[str, str]
 ) -> dict[str, Secret]:
+    """The headers to send, the key among them.
+
+    Raises
+    ------
+    InvalidInput
+        If one cannot travel in an HTTP header.
+    """
     result: dict[str, Secret] = {}
     if api_key and api_key.strip():
         result["Authorization"] = Secret(f"Bearer {api_key.strip()}")

@@ -219,7 +219,11 @@ class Steer(Handle, kind="steer"):
 
     @property
     def state(self) -> str:
-        """``sent``, ``accepted``, ``pending``, ``committed``, ``failed`` or ``unknown``."""
+        """``sent``, ``accepted``, ``pending``, ``committed``, ``failed`` or ``unknown``.
+
+        ``queued_here`` where the service takes nothing while it writes or waits: it is kept here,
+        and goes out with the lane's next request.
+        """
         return self._of(lambda s: s.state)
 
     @property
@@ -274,15 +278,15 @@ class Steer(Handle, kind="steer"):
 
     def _going_on(self) -> str:
         return (
-            f"Steer {self.id or self._key} of {self.response_id} is still {self.state}, which is "
-            "no refusal"
+            f"Steer {self.id or self._key} of {self.response_id} is still "
+            f"{_words(self.state)}, which is no refusal"
         )
 
     def __repr__(self) -> str:
         def look(s: SteerState) -> str:
             code = f" ({s.failure_code})" if s.failure_code else ""
             name = short_id(s.steer_id or s.key)
-            return f"<Steer {name}, {s.state}{code}: {input_head(s.input)}>"
+            return f"<Steer {name}, {_words(s.state)}{code}: {input_head(s.input)}>"
 
         return self._of(look)
 

@@ -79,7 +79,8 @@ class Lane(LaneFacts):
         """Send input into the response that is being written; returns once it is on its way.
 
         Where a response was asked for and has not begun, this waits up to five seconds for its
-        beginning: a steer has to name it.
+        beginning: a steer has to name it. A Letta server takes nothing meanwhile: there it is kept
+        here, ``queued_here``, and goes out with the lane's next request, behind the answers.
 
         Parameters
         ----------

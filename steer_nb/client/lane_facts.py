@@ -12,7 +12,7 @@ from steer_nb.client.required import RequiredInput, snapshot
 from steer_nb.client.settings import redacted
 from steer_nb.client.settling import going_on, in_flight
 from steer_nb.ledger import rules
-from steer_nb.wire.naming import shortened
+from steer_nb.wire.naming import short_id, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,12 +144,15 @@ class LaneFacts:
         return self._session.read(lambda _: going_on(self._session.core, self._settings))
 
     def __repr__(self) -> str:
-        model = self.settings.get("model")
+        settings = self.settings
+        whose = f"model {settings.get('model')}"
+        if "agent" in settings:
+            whose = short_id(settings["agent"])
         count = len(self.responses)
         asked = [needed.name or needed.type for needed in self.required_input]
         wants = f" for {', '.join(asked[:3])}{' …' if len(asked) > 3 else ''}" if asked else ""
         return (
-            f"<{shortened(self._going_on())}{wants}; model {model}, "
+            f"<{shortened(self._going_on())}{wants}; {whose}, "
             f"{count} response{'' if count == 1 else 's'}"
             f"{', closed' if not self._settings.open else ''}>"
         )

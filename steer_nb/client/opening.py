@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.client.settings import LaneSettings, check_beta, prepare, redacted
+from steer_nb.client.settings import LaneSettings, check_beta, redacted
 from steer_nb.errors import LaneBusy, NothingToContinue, RequiredInputOpen, UnknownLane
 from steer_nb.ledger import DEFAULT_LANE, rules
 from steer_nb.wire import check_stream_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from steer_nb.client.core import Core
     from steer_nb.client.tools import Tool
@@ -31,6 +31,7 @@ class Opening:
 
     name: str | None
     settings: Mapping[str, Any]
+    prepare: Callable[[Mapping[str, Any]], tuple[dict[str, Any], dict[str, Tool] | None]]
     source: LaneSettings | None = None
     base: str | None = None
     stream_id: str | None = None
@@ -42,7 +43,7 @@ class Opening:
     def __post_init__(self) -> None:
         if self.name is not None and self.name != DEFAULT_LANE:
             self.stream_id = check_stream_id(self.name)
-        self.fields, self.functions = prepare(self.settings)
+        self.fields, self.functions = self.prepare(self.settings)
 
 
 def place(core: Core, opening: Opening) -> LaneSettings:

@@ -99,8 +99,7 @@ class Outlet:
         """
         text = encode(request)
         check_payload(text)
-        self._count += 1
-        key = f"{kind}-{self._count}"
+        key = self.new_key(kind)
         recorder = self._core.recorder
         hidden = redacted(request)
         shown = text if hidden == request else encode(hidden)
@@ -112,6 +111,11 @@ class Outlet:
             raise
         self._core.line.post(key, text)
         return key
+
+    def new_key(self, kind: str) -> str:
+        """Make a local key; it is never given again."""
+        self._count += 1
+        return f"{kind}-{self._count}"
 
     def repeat(self, key: str, text: str, data: dict[str, Any], *, sent: bool) -> None:
         """Let a recorded request out once more, word for word and under its recorded key.

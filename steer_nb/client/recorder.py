@@ -39,6 +39,8 @@ class Recorder:
         Called once after each batch of entries, in the loop's next turn.
     trace : Trace, optional
         A trace to go on with.
+    dialect : str
+        Whose words a new trace is in.
 
     Attributes
     ----------
@@ -50,7 +52,13 @@ class Recorder:
         Number of the connection that messages belong to; 0 before the first.
     """
 
-    def __init__(self, changed: Callable[[], None], trace: Trace | None = None) -> None:
+    def __init__(
+        self,
+        changed: Callable[[], None],
+        trace: Trace | None = None,
+        *,
+        dialect: str = "responses",
+    ) -> None:
         self._began = time.monotonic()
         if trace is None:
             trace = Trace(
@@ -58,6 +66,7 @@ class Recorder:
                     steer_nb=SCHEMA,
                     trace_id=uuid.uuid4().hex,
                     started_at=time.time(),
+                    dialect=dialect,
                     version=__version__,
                 )
             )
@@ -120,15 +129,26 @@ class Recorder:
         """Record that something happened here; `data` is copied as the file will have it."""
         return self._record("note", note=note, data=_as_read_back(data))
 
+    def take(self, raw: str, **data: Any) -> Entry:
+        """Record a message from the server together with what it does not say itself."""
+        return self._record("in", raw=raw, data=data)
+
     def out(
-        self, raw: str, key: str, lane: str | None, again: str | None = None, repeated: int = 0
+        self,
+        raw: str,
+        key: str,
+        lane: str | None,
+        again: str | None = None,
+        repeated: int = 0,
+        **more: Any,
     ) -> Entry:
         """Record a request that is about to be written; call `sync` before it is.
 
-        `again` is the key of the earlier message that a person chose to send again in it, and
-        `repeated` the number of its input items that repeat an earlier conversation.
+        `again` is the key of the earlier message that a person chose to send again in it,
+        `repeated` the number of its input items that repeat an earlier conversation, and `more`
+        what a service needs to have said beside its messages.
         """
-        data: dict[str, Any] = {"key": key, "lane": lane}
+        data: dict[str, Any] = {"key": key, "lane": lane, **more}
         if again is not None:
             data["again"] = again
         if repeated:

@@ -138,7 +138,7 @@ def _may_decide(core: Core, message: SteerState | RequestState | InjectState) ->
     """Whether it is a person's to say what becomes of it: nobody knows, or it came to nothing."""
     if isinstance(message, InjectState):
         return message.undecided  # what failed is not lost: its answers are filled again
-    if message.state in ("unknown", "failed", "unsent"):
+    if message.state in ("unknown", "failed", "unsent", "queued_here"):
         return True
     return deciding.came_to_nothing(core.ledger, message)
 

@@ -11,6 +11,7 @@ from steer_nb.client.drafts import drafts_said
 from steer_nb.client.endpoint import Endpoint, from_environment, of_client, of_url
 from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.restoring import about
+from steer_nb.client.service import Responses
 from steer_nb.client.session import Session
 from steer_nb.client.transport import WebSocketTransport
 from steer_nb.errors import InvalidInput, UnknownSession
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
+    from steer_nb.client.service import Service
     from steer_nb.simulator import Scenario, Simulator
 
 __all__ = ["connect", "current_session", "recover", "sessions"]
@@ -37,6 +39,7 @@ def connect(
     api_key: str | None = None,
     model: str | None = None,
     simulate: bool | str | Scenario | Simulator | None = None,
+    letta: bool | str | None = None,
     journal: str | PathLike[str] | bool | None = None,
     name: str = "default",
     client: Any = None,
@@ -64,6 +67,9 @@ def connect(
     simulate : bool, str, Scenario or Simulator, optional
         Start the simulator: True, a scenario (``planner``, ``weather``, ``seven`` …, or a file
         with one), or a `Simulator` of one's own making; it ends with the session.
+    letta : bool or str, optional
+        The URL of a Letta server, whose agents the lanes then speak with: see `Session.lane`. True
+        takes it from ``LETTA_BASE_URL``; the key is ``LETTA_API_KEY`` by default.
     journal : path-like or False, optional
         The directory of the journal; ``.steer`` under the current one by default. False keeps the
         trace in memory only.
@@ -97,6 +103,8 @@ def connect(
         If the key would travel unencrypted.
     InvalidInput
         If arguments do not go together, or the URL is none.
+    MissingExtra
+        If it is for Letta, and ``steer-nb[letta]`` is not installed.
     TraceError
         If no journal can be written.
 
@@ -111,7 +119,27 @@ def connect(
     if not isinstance(name, str) or not name.strip():
         msg = f"A session's name is text, not {name!r}."
         raise InvalidInput(msg, field="name", value=name, rule="not empty")
-    _check_together(url=url, client=client, simulate=simulate)
+    _check_together(url=url, client=client, simulate=simulate, letta=letta)
+    if letta:
+        from steer_nb.letta import Letta, letta_endpoint
+
+        if multi_agent:
+            rule = "several agents write one response in the Responses API alone"
+            msg = f"multi_agent cannot be given with letta: {rule}."
+            raise InvalidInput(msg, field="multi_agent", value=multi_agent, rule=rule)
+        there = letta_endpoint(None if letta is True else letta, api_key, headers)
+        session = _opened(
+            name,
+            there,
+            Letta(_policy(reconnect)),
+            None,
+            lambda made: _journal(journal, made),
+            model=model,
+            tools=tools,
+        )
+        if not quiet:
+            sys.stdout.write(f"Connected to Letta at {there.shown}.\n")
+        return session
     given, line = _endpoint(url, api_key, simulate, client, headers)
     simulator: Simulator | None = None
     if given is None:
@@ -132,6 +160,7 @@ def connect(
     session = _opened(
         name,
         given,
+        Responses(WebSocketTransport),
         simulator,
         lambda made: _journal(journal, made),
         model=model,
@@ -211,13 +240,21 @@ def recover(
         trace = load_trace(journal.path)
         was = about(trace)
         simulator: Simulator | None = None
-        if url is None and client is None and was.get("simulator"):
+        service: Service = Responses(WebSocketTransport)
+        policy = _policy(reconnect)
+        given: Endpoint | None
+        if trace.header.dialect == "letta":
+            from steer_nb.letta import Letta, letta_endpoint
+
+            service, policy = Letta(policy), NEVER
+            given = letta_endpoint(url or str(was.get("url") or ""), api_key, headers)
+        elif url is None and client is None and was.get("simulator"):
             from steer_nb.simulator import Simulator
 
             # Another seed: with the old one it would give out the ids of the old responses again.
             scenario = str(was.get("scenario") or was["simulator"])
             simulator = Simulator(scenario, seed=len(trace)).start()
-            given: Endpoint | None = of_url(simulator.url)
+            given = of_url(simulator.url)
         elif client is not None:
             given = of_client(client, api_key=api_key, headers=headers)
         else:
@@ -230,11 +267,12 @@ def recover(
         session = _opened(
             name or str(was.get("name") or "default"),
             given,
+            service,
             simulator,
             lambda _: journal,
             model=was.get("model"),
             tools=tools,
-            reconnect=_policy(reconnect),
+            reconnect=policy,
             trace=trace,
         )
     except BaseException:
@@ -261,6 +299,7 @@ def _recovered_line(session: Session, journal: Journal) -> str:
 def _opened(
     name: str,
     endpoint: Endpoint,
+    service: Service,
     simulator: Simulator | None,
     journal: Callable[[Session], Journal | None],
     **options: Any,
@@ -270,7 +309,7 @@ def _opened(
         session = Session(
             name,
             endpoint,
-            WebSocketTransport,
+            service,
             simulator=simulator,
             scenario=None if simulator is None else simulator.scenario.name,
             **options,
@@ -316,7 +355,7 @@ def current_session(name: str | None = None) -> Session:
 def _check_together(**given: object) -> None:
     names = [name for name, value in given.items() if value is not None and value is not False]
     if len(names) > 1:
-        rule = "one of url, client and simulate"
+        rule = "one of url, client, simulate and letta"
         msg = f"{' and '.join(names)} do not go together: give {rule}."
         raise InvalidInput(msg, field=names[1], value=given[names[1]], rule=rule)
 

@@ -103,7 +103,7 @@ def _answer_words(item: dict[str, Any]) -> str:
     """What a filled stub says, in a few words."""
     if "approve" in item:
         return "approved" if item["approve"] is True else "denied"
-    output = item.get("output", item.get("status"))
+    output = item.get("output", item.get("tool_return", item.get("status")))
     if isinstance(output, str):
         return _clipped(output)
     if isinstance(output, list):

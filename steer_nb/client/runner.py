@@ -18,7 +18,7 @@ from steer_nb.client.sending import Overrides
 from steer_nb.client.tools import said
 from steer_nb.errors import InvalidInput, SteerError, ToolFailed, TraceError
 from steer_nb.ledger import rules
-from steer_nb.wire import fill_stub
+from steer_nb.wire import fill_stub, kind_of
 from steer_nb.wire.jsonio import json_text
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["ToolRunner"]
 
 By = Literal["code", "policy"]
+
+FUNCTION_RESULTS = frozenset({"function_call_output", "letta_tool_return"})
+"""What a function of one's own answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class ToolRunner:
         if stub.state == "filled":
             msg = f"{key} is filled already; clear it first to let the tool answer."
             raise ToolFailed(msg)
-        tool = lane.tool(stub.name) if stub.type == "function_call_output" else None
+        tool = lane.tool(stub.name) if stub.type in FUNCTION_RESULTS else None
         if tool is None:
             known = ", ".join(lane.tools) or "none"
             msg = (
@@ -164,7 +167,7 @@ class ToolRunner:
         needed = [stub for stub in parent.waiting_for if not stub.optional]
         if not needed or any(stub.filled_by != "policy" for stub in needed):
             return
-        if rules.may_continue(parent) is not None:
+        if rules.may_continue(parent) is not None or self._core.line.works_on(lane.stream_id):
             return
         if parent.continuations:
             return  # one went out before, perhaps in another process: a person says what now
@@ -237,10 +240,11 @@ class ToolRunner:
         try:
             # What it printed and displayed, and where it failed, is for the person alone.
             given = output if error is None else f"Error: {error}"
-            item = fill_stub(stub.stub, stub.call, output=given)
+            item = fill_stub(stub.stub, stub.call, output=given, **_failed(stub, error))
         except InvalidInput as refused:  # such as a result that is too long
             error = str(refused)
-            item = fill_stub(stub.stub, stub.call, output=f"Error: {error}")
+            given = f"Error: {error}"
+            item = fill_stub(stub.stub, stub.call, output=given, **_failed(stub, error))
         core.recorder.note(
             "tool_finished",
             lane=lane.stream_id,
@@ -266,9 +270,16 @@ class ToolRunner:
         core.close_journal()
 
 
+def _failed(stub: RequiredInputState, error: str | None) -> dict[str, str]:
+    """What says besides the text that a function raised, where the wire has a word for it."""
+    status = kind_of(stub.stub).field("status")
+    has_word = status is not None and "error" in status.choices
+    return {"status": "error"} if error is not None and has_word else {}
+
+
 def _untouched(stub: RequiredInputState) -> bool:
     return (
-        stub.type == "function_call_output"
+        stub.type in FUNCTION_RESULTS
         and stub.state == "open"
         and stub.tool is None
         and stub.call is not None

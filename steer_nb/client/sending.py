@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from steer_nb.client.tools import Tool
     from steer_nb.ledger import InjectState, LaneState, RequestState, ResponseState
 
-__all__ = ["NotYet", "Overrides", "Sender"]
+__all__ = ["NotYet", "Overrides", "Sender", "on_lane"]
 
 
 class NotYet(LaneBusy):
@@ -82,6 +82,9 @@ class Sender:
         self._core = core
         self._outlet = core.outlet
 
+    def look(self) -> None:
+        """Send what waits here and may go now: in this dialect the service has all of it."""
+
     # -- the three requests ------------------------------------------------------------------
 
     def create(
@@ -117,7 +120,7 @@ class Sender:
             answer_keys(body.get("input")),
         )
         if reason is not None:
-            raise LaneBusy(_on(lane, reason))
+            raise LaneBusy(on_lane(lane, reason))
         self._check_forks(lane)
         return self._outlet.create(lane, body, overrides.functions, again, len(repeated))
 
@@ -138,9 +141,10 @@ class Sender:
                 msg = f"Lane {lane.name}: its response has not started yet; try again in a moment."
                 raise NotYet(msg)
             reason = "nothing is being written; send it as the next turn instead"
-            raise LaneBusy(_on(lane, reason if state is None else rules.may_steer(state) or reason))
+            told = None if state is None else rules.may_steer(state)
+            raise LaneBusy(on_lane(lane, told or reason))
         if (refused := rules.may_steer(state)) is not None:
-            raise LaneBusy(_on(lane, refused))
+            raise LaneBusy(on_lane(lane, refused))
         request = response_steer(state.current.id, value)
         return self._outlet.let_out("steer", lane, request, again)
 
@@ -182,9 +186,9 @@ class Sender:
         reason = rules.may_continue(parent)
         if reason is not None:
             if unanswered and rules.parent_waiting(parent.lane) is parent:
-                msg = f"{_on(lane, reason)} Fill them, or answer all as cancelled."
+                msg = f"{on_lane(lane, reason)} Fill them, or answer all as cancelled."
                 raise RequiredInputOpen(msg, keys=tuple(unanswered))
-            raise NothingToContinue(_on(lane, reason))
+            raise NothingToContinue(on_lane(lane, reason))
         body = self._continuation_body(lane, parent, items, overrides)
         self._check_forks(lane)
         return self._outlet.create(lane, body, overrides.functions, None)
@@ -217,7 +221,7 @@ class Sender:
             raise NothingToContinue(msg)
         reason = rules.may_inject(parent)
         if reason is not None:
-            raise NothingToContinue(_on(lane, reason))
+            raise NothingToContinue(on_lane(lane, reason))
         items = self._core.answers.items(parent, keys=keys)
         check_whole(lane, {"previous_response_id": parent.id, "input": items}, again)
         request = response_inject(parent.id, items)
@@ -255,8 +259,8 @@ class Sender:
         if reason is not None:
             unanswered = tuple(stub.key for stub in rules.unanswered(parent))
             if unanswered:
-                raise RequiredInputOpen(_on(lane, reason), keys=unanswered)
-            raise NothingToContinue(_on(lane, reason))
+                raise RequiredInputOpen(on_lane(lane, reason), keys=unanswered)
+            raise NothingToContinue(on_lane(lane, reason))
         body = merge(lane.fields)
         body["previous_response_id"] = parent.id
         body["input"] = self._core.answers.items(parent, again=inject)
@@ -298,7 +302,7 @@ class Sender:
         if parent.is_live and parent.multi_agent:
             reason = rules.may_inject(parent)
             if reason is not None:
-                raise NothingToContinue(_on(lane, reason))
+                raise NothingToContinue(on_lane(lane, reason))
             return encode(redacted(response_inject(parent.id, self._core.answers.items(parent))))
         body = self._continuation_body(lane, parent, items, overrides)
         return encode(redacted(response_create(stream_id=lane.stream_id, **body)))
@@ -313,7 +317,7 @@ class Sender:
 
     def _check_attached(self, lane: LaneSettings, parent: ResponseState) -> None:
         if parent.lane.detached:
-            raise LaneBusy(_on(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+            raise LaneBusy(on_lane(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
 
     def _check_forks(self, lane: LaneSettings) -> None:
         """Hold back what would take the place of a response that a fork has still to start from."""
@@ -360,7 +364,7 @@ class Sender:
             msg = f"Lane {lane.name} has nothing to continue: nothing was sent on it yet."
             raise NothingToContinue(msg)
         if not parent.required:
-            raise NothingToContinue(_on(lane, f"{parent.id} asks for nothing."))
+            raise NothingToContinue(on_lane(lane, f"{parent.id} asks for nothing."))
         return parent
 
     def _continuation_body(
@@ -380,6 +384,7 @@ class Sender:
         return body
 
 
-def _on(lane: LaneSettings, reason: str | None) -> str:
+def on_lane(lane: LaneSettings, reason: str | None) -> str:
+    """A reason as a sentence about a lane."""
     text = (reason or "it cannot take this now").rstrip(".")
     return f"Lane {lane.name}: {text}."

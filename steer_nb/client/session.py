@@ -8,10 +8,10 @@ from steer_nb.client.checking import check
 from steer_nb.client.core import Core
 from steer_nb.client.io import io_thread, wait
 from steer_nb.client.lane import Lane
-from steer_nb.client.opening import Opening, fork_base, place
+from steer_nb.client.opening import Opening, fork_base
 from steer_nb.client.reach import Reach
 from steer_nb.client.reconnecting import NEVER, Reconnect
-from steer_nb.client.settings import DEFAULT_MODEL, LaneSettings, prepare
+from steer_nb.client.settings import LaneSettings
 from steer_nb.client.settling import all_going_on, all_in_flight, all_settled, status
 from steer_nb.errors import LaneBusy, UnknownLane
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steer_nb.client.checking import Check
     from steer_nb.client.endpoint import Endpoint
     from steer_nb.client.handles import Response
-    from steer_nb.client.transport import Transport
+    from steer_nb.client.service import Service
     from steer_nb.ledger import Ledger
     from steer_nb.simulator import Simulator
     from steer_nb.trace import Journal, Trace
@@ -61,7 +61,7 @@ class Session(Reach):
         self,
         name: str,
         endpoint: Endpoint,
-        make_transport: Callable[[], Transport],
+        service: Service,
         *,
         reconnect: Reconnect = NEVER,
         trace: Trace | None = None,
@@ -70,13 +70,10 @@ class Session(Reach):
         simulator: Simulator | None = None,
         scenario: str | None = None,
     ) -> None:
-        super().__init__(Core(name, endpoint, make_transport, reconnect, trace))
+        super().__init__(Core(name, endpoint, service, reconnect, trace))
         self._simulator = simulator
         self._scenario = scenario
-        fields: dict[str, Any] = {"model": model or DEFAULT_MODEL}
-        if tools:
-            fields["tools"] = tools
-        self.core.defaults, functions = prepare(fields)
+        self.core.defaults, functions = service.prepare(service.defaults(model, tools))
         self.core.functions = functions or {}
         self._lanes: dict[str | None, Lane] = {}
         self._forget: Callable[[], None] | None = None
@@ -85,7 +82,7 @@ class Session(Reach):
     def open(self, journal: Journal | None) -> None:
         """Connect; `steer_nb.connect` calls it once."""
         self._journal_path = None if journal is None else journal.path
-        about = {"simulator": self._scenario, "model": self.core.defaults["model"]}
+        about = {"simulator": self._scenario, "model": self.core.defaults.get("model")}
         if self.core.multi_agent:
             about["multi_agent"] = True
         if self._simulator is not None and self._simulator.scenario.reference != self._scenario:
@@ -189,7 +186,9 @@ class Session(Reach):
         fork : Lane, Response or str, optional
             The lane or response (or its name or id) that it continues from.
         **settings
-            Any other field of `response.create`.
+            Any other field of `response.create`. At a Letta server: `agent`, the id of an agent,
+            whose new conversation the lane is, or that `conversation` (``default`` is the agent's
+            own), and any field of Letta's requests, such as `max_steps` or `stream_tokens`.
 
         Raises
         ------
@@ -207,10 +206,10 @@ class Session(Reach):
         if fork is not None:
             source, response = self._fork_source(fork)
             return self.open_fork(name, source, response, settings, anew=True)
-        return self._open_lane(Opening(name, settings))
+        return self._open_lane(Opening(name, settings, self.core.service.prepare))
 
     def _open_lane(self, opening: Opening) -> Lane:
-        settings = self.act(lambda: place(self.core, opening))
+        settings = self.core.service.place(self, opening)
         return self.lane_object(settings.stream_id)
 
     def _fork_source(self, fork: Lane | Response | str) -> tuple[LaneSettings | None, Any]:
@@ -235,7 +234,8 @@ class Session(Reach):
             msg = "A fork starts from a response that has ended, and this one has not begun."
             raise LaneBusy(msg)
         base, owner = self.read(lambda _: fork_base(self.core, source, response_id))
-        return self._open_lane(Opening(name, settings, owner, base, anew=anew))
+        prepare = self.core.service.prepare
+        return self._open_lane(Opening(name, settings, prepare, owner, base, anew=anew))
 
     def lane_object(self, stream_id: str | None) -> Lane:
         """Return the lane of that `stream_id`, open or not; one that only the service used, too."""

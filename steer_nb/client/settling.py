@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.ledger import recovery, rules
-from steer_nb.wire import CONNECTION_SECONDS
 
 if TYPE_CHECKING:
     from steer_nb.client.core import Core
@@ -29,6 +28,8 @@ def settled_word(core: Core, lane: LaneSettings) -> LaneWord | None:
     state = core.ledger.lanes.get(lane.stream_id)
     if state is None:
         return "idle"
+    if core.line.works_on(lane.stream_id):
+        return None
     if not rules.lane_settled(state) or core.runner.busy(state):
         return None
     return rules.lane_word(state)
@@ -76,7 +77,7 @@ def going_on(core: Core, lane: LaneSettings) -> str:
     if state.queue:
         parts.append(f"{state.queue[0].key} not started")
     live = [steer for response in state.responses[-2:] for steer in response.live_steers]
-    parts += [f"steer {steer.steer_id or steer.key} {steer.state}" for steer in live]
+    parts += [f"steer {s.steer_id or s.key} {s.state.replace('_', ' ')}" for s in live]
     injects = [inject for response in state.responses[-2:] for inject in response.live_injects]
     parts += [f"{inject.key} not acknowledged" for inject in injects]
     if core.runner.busy(state):
@@ -104,7 +105,7 @@ def in_flight(core: Core, lane: LaneSettings) -> list[str]:
     said += [f"{request.key} is sent and has not begun" for request in state.queue]
     steers = [steer for response in state.responses for steer in response.steers]
     said += [
-        f"steer {steer.steer_id or steer.key} is {steer.state} and not committed"
+        f"steer {steer.steer_id or steer.key} is {steer.state.replace('_', ' ')} and not committed"
         for steer in steers
         if steer.live
     ]
@@ -135,6 +136,7 @@ def status(core: Core) -> dict[str, Any]:
     ledger, recorder = core.ledger, core.recorder
     connection = ledger.connections.get(recorder.connection)
     opened = None if connection is None else connection.opened.t
+    limit = core.line.limit_s
     age = recorder.now() - opened if opened is not None and core.line.connected else None
     words = {
         lane.name: rules.lane_word(ledger.lanes[lane.stream_id])
@@ -150,7 +152,7 @@ def status(core: Core) -> dict[str, Any]:
         "ended": core.line.ended,
         "model": core.defaults.get("model"),
         "age_s": age,
-        "left_s": None if age is None else CONNECTION_SECONDS - age,
+        "left_s": None if age is None or limit is None else limit - age,
         "rotate_s": core.reconnector.policy.rotate_s,
         "reconnecting": _trying(core),
         "to_decide": _to_decide(core),

@@ -48,6 +48,7 @@ def soon(session: Session, stream_id: str | None, attempt: Callable[[], T]) -> T
         if state is None:
             return True
         waits = state.current is None and rules.lane_word(state) == "queued"
+        waits = waits or (state.current is None and session.core.line.works_on(stream_id))
         return None if waits or rules.fork_starting(ledger, state) is not None else True
 
     end = time.monotonic() + START_SECONDS

@@ -119,8 +119,9 @@ SteerCore = Columns(
         Column("n_parts", INT, "How many texts, images and files it holds."),
         Column(
             "state",
-            words("sent", "accepted", "pending", "committed", "failed", "unknown"),
-            "How it stands; unknown: the connection was lost before its outcome.",
+            words("queued_here", "sent", "accepted", "pending", "committed", "failed", "unknown"),
+            "How it stands; queued_here: kept here for the next request; unknown: the connection "
+            "was lost before its outcome.",
         ),
         Column("failure_code", TEXT, "Why it failed: the service's code."),
         Column("failure_message", TEXT, "The service's message."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args
 
-from steer_nb.ledger import deciding, drafts, injecting, required, steering
+from steer_nb.ledger import deciding, drafts, injecting, keeping, required, steering, streams
 from steer_nb.ledger.state import (
     ConnectionState,
     LaneState,
@@ -13,6 +13,7 @@ from steer_nb.ledger.state import (
     ResumeWord,
     ServerErrorState,
 )
+from steer_nb.wire.letta import FAULT_KINDS
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
@@ -68,6 +69,9 @@ def disconnected(ledger: Ledger, fact: f.Disconnected, entry: Entry) -> None:
     for lane in ledger.lanes.values():
         if lane.connection != entry.connection:
             continue
+        if fact.keeps:
+            streams.all_lost(ledger, lane, entry)
+            continue
         if lane.requests or lane.responses:
             _detach(lane, "connection")
         for request in lane.queue:
@@ -79,6 +83,8 @@ def disconnected(ledger: Ledger, fact: f.Disconnected, entry: Entry) -> None:
             lane.current.status = "truncated"
             lane.current.ended = entry
             lane.current = None
+    if fact.keeps:
+        return
     steering.connection_lost(ledger, entry)
     injecting.connection_lost(ledger, entry)
 
@@ -169,11 +175,14 @@ def request_sent(ledger: Ledger, fact: f.RequestSent, entry: Entry) -> None:
         answers=fact.answers,
         sent=entry,
         repeated=fact.repeated,
+        steers=fact.steers,
     )
     ledger.requests[fact.key] = request
     lane.queue.append(request)
     lane.requests.append(request)
     drafts.said(lane, fact.body.get("input"))
+    if fact.steers:
+        keeping.carried(ledger, fact.steers, request, entry)
     parent = ledger.responses.get(fact.previous_response_id or "")
     if fact.answers:
         required.answers_sent(ledger, request, parent, entry)
@@ -189,6 +198,7 @@ def unsent(ledger: Ledger, fact: f.Unsent, entry: Entry) -> ResponseState | None
         if request in request.lane.queue:
             request.lane.queue.remove(request)
         required.answers_returned(ledger, request)
+        keeping.returned(ledger, request)
         return None
     steer = ledger.steers.get(fact.key)
     if steer is not None:
@@ -211,6 +221,7 @@ def _request_failed(
         lane.queue.remove(request)
     lane.error_code, lane.error_message = fact.code, fact.message
     required.answers_returned(ledger, request)
+    keeping.returned(ledger, request)
     parent = ledger.responses.get(request.previous_response_id or "")
     if parent is not None:
         steering.prove(parent, entry)
@@ -287,6 +298,9 @@ def _broke_off(
     lane = ledger.lanes.get(fact.lane) if response is None else response.lane
     if response is not None:
         response.error_code, response.error_message = fact.code, fact.message
+        if fact.type in FAULT_KINDS and response.request is not None:
+            keeping.returned(ledger, response.request)  # it was refused, under an id of its own
+        keeping.hold(response.lane)
         if response.is_live:
             response.status = "failed"
             response.ended = entry

@@ -40,12 +40,15 @@ class Dialect:
         From an entry to its message as an event.
     plain : bool
         Of an entry without `data` that is all that `steer_nb.wire.decode` gives.
+    steers : bool
+        Whether the service takes input for a response that it writes; else it is kept here.
     """
 
     name: str
     read: Callable[[Entry, Event | None], Sequence[f.Fact]]
     event_of: Callable[[Entry], Event]
     plain: bool = True
+    steers: bool = True
 
 
 _RESPONSES = Dialect("responses", read, event_of)
@@ -65,5 +68,5 @@ def dialect_named(name: str) -> Dialect:
     ('letta', 'responses')
     """
     if name == "letta":
-        return Dialect("letta", LettaDialect().read, letta_event_of, plain=False)
+        return Dialect("letta", LettaDialect().read, letta_event_of, plain=False, steers=False)
     return _RESPONSES

@@ -39,6 +39,7 @@ __all__ = [
     "Reconnecting",
     "Recovered",
     "Repeated",
+    "RequestFound",
     "RequestJoined",
     "RequestSent",
     "ResponseEnded",
@@ -49,7 +50,10 @@ __all__ = [
     "SteerAccepted",
     "SteerFailed",
     "SteerPending",
+    "SteerQueued",
     "SteerSent",
+    "StreamLost",
+    "StreamResumed",
     "TextDrafted",
     "ToolFinished",
     "ToolStarted",
@@ -70,11 +74,15 @@ class Connected(Fact, frozen=True, gc=False):
 
 
 class Disconnected(Fact, frozen=True, gc=False):
-    """A connection is gone; `by` is client, server, network or limit."""
+    """A connection is gone; `by` is client, server, network or limit.
+
+    `keeps` says that the service keeps its lanes, and goes on with them.
+    """
 
     code: int | None
     reason: str
     by: str
+    keeps: bool = False
 
 
 class Reconnecting(Fact, frozen=True, gc=False):
@@ -140,7 +148,8 @@ class RequestSent(Fact, frozen=True, gc=False):
 
     `again` is the local key of an earlier message, whose outcome stayed unknown or that failed, and
     that a person chose to send again in this one. `repeated` is how many items of its input repeat
-    an earlier conversation; `answers` are none of those.
+    an earlier conversation; `answers` are none of those. `steers` are the keys of what was kept
+    here and goes out with it.
     """
 
     key: str
@@ -150,6 +159,7 @@ class RequestSent(Fact, frozen=True, gc=False):
     answers: tuple[dict[str, Any], ...] = ()
     again: str | None = None
     repeated: int = 0
+    steers: tuple[str, ...] = ()
 
 
 class Unsent(Fact, frozen=True, gc=False):
@@ -168,11 +178,15 @@ class ResponseStarted(Fact, frozen=True, gc=False):
 
 
 class ResponseListed(Fact, frozen=True, gc=False):
-    """The service lists a response that began unseen; `newest`: after all that is known."""
+    """The service lists a response that began unseen; `newest`: after all that is known.
+
+    `after` is the one that the same list has before it.
+    """
 
     lane: str | None
     response_id: str
     newest: bool
+    after: str | None = None
 
 
 class RequestJoined(Fact, frozen=True, gc=False):
@@ -336,6 +350,38 @@ class SteerSent(Fact, frozen=True, gc=False):
     parent_id: str
     input: Any
     again: str | None = None
+
+
+class SteerQueued(Fact, frozen=True, gc=False):
+    """Something was said that the service does not take now: it is kept here, for the next request.
+
+    `parent_id` is the response that is in the way.
+    """
+
+    key: str
+    parent_id: str
+    input: Any
+    again: str | None = None
+
+
+class StreamLost(Fact, frozen=True, gc=False):
+    """The stream that answers the request `key` is lost; the service may go on with it."""
+
+    key: str
+
+
+class StreamResumed(Fact, frozen=True, gc=False):
+    """The answer to the request `key`, which carries `steers`, is read on, or asked for again."""
+
+    key: str
+    steers: tuple[str, ...] = ()
+
+
+class RequestFound(Fact, frozen=True, gc=False):
+    """The service shows that it answered the request `key` with a response."""
+
+    key: str
+    response_id: str
 
 
 class SteerAccepted(Fact, frozen=True, gc=False):

@@ -18,10 +18,12 @@ from steer_nb.ledger import (
     drafts,
     injecting,
     items,
+    keeping,
     lifecycle,
     listing,
     required,
     steering,
+    streams,
 )
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.dialects import dialect_named
@@ -227,7 +229,7 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.Dropped: deciding.dropped,
     f.Checked: checking.checked,
     f.Reconnecting: connections.reconnecting,
-    f.Recovered: drafts.recovered,
+    f.Recovered: keeping.recovered,
     f.RequestSent: connections.request_sent,
     f.Unsent: connections.unsent,
     f.ServerError: connections.server_error,
@@ -246,6 +248,10 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.PartFinished: items.part_finished,
     f.Other: items.other,
     f.SteerSent: steering.sent,
+    f.SteerQueued: keeping.queued,
+    f.StreamLost: streams.lost,
+    f.StreamResumed: streams.resumed,
+    f.RequestFound: streams.found,
     f.SteerAccepted: steering.accepted,
     f.SteerPending: _steer_pending,
     f.SteerFailed: steering.failed,

@@ -14,7 +14,13 @@ file is read: what differs is said beside each message (`Entry.data`):
     the run of a message that names none, where the reader knows it;
 ``path``, ``body`` and ``status``
     of HTTP: where a request went, and of an answer that is no message where it came from, and its
-    status.
+    status;
+``key``, ``steers``
+    of a request: its local key, and those of what was kept here and goes out with it;
+``attempt``
+    of a request that is sent once more under the same `otid`, from 2: it is the same request (5.4);
+``retried``
+    of an error, that its request goes out once more at once: it says nothing of it.
 
 Source: chapters 2 to 5 and 8 of the protocol notes on Letta (server 0.16.8).
 """
@@ -76,7 +82,7 @@ class LettaDialect:
             Its message as `letta_event_of` gives it; where it stands in its run is added to it.
         """
         if entry.kind == "note":
-            return read_note(entry)
+            return self._note(entry)
         if is_translated(entry):
             return read(entry, event)
         if not isinstance(event, LettaEvent):
@@ -108,11 +114,23 @@ class LettaDialect:
             facts.append(f.Odd("unknown_type", event.type or "no message_type"))
         return facts
 
+    def _note(self, entry: Entry) -> Sequence[f.Fact]:
+        data = entry.data or {}
+        if entry.note == "unsent" and isinstance(data.get("lane"), str):
+            lane = self._lane(data["lane"])
+            lane.waiting = max(0, lane.waiting - 1)
+        facts = read_note(entry)
+        if entry.note != "closed":
+            return facts
+        # Conversations are kept by the service, and what runs there goes on (3, 5.2).
+        lost = (fact for fact in facts if isinstance(fact, f.Disconnected))
+        return [f.Disconnected(one.code, one.reason, one.by, keeps=True) for one in lost]
+
     # -- what is sent --------------------------------------------------------------------------
 
     def _request(self, lane: Lane, entry: Entry, data: dict[str, Any]) -> Facts:
         asked = request_of(as_dict(entry.raw or ""), str(data.get("path") or ""))
-        if asked is None:
+        if asked is None or data.get("attempt"):
             return []
         lane.agent_id = asked.agent_id or lane.agent_id
         lane.client_tools = asked.client_tools
@@ -126,6 +144,7 @@ class LettaDialect:
                 asked.body,
                 asked.answers,
                 again if isinstance(again, str) else None,
+                steers=tuple(map(str, data.get("steers") or ())),
             )
         ]
 
@@ -140,6 +159,8 @@ class LettaDialect:
 
     def _body(self, lane: Lane, event: LettaEvent, data: dict[str, Any]) -> Facts:
         path, body = str(data.get("body") or ""), as_dict(event.raw)
+        if data.get("retried"):
+            return []
         if event.family == "error":
             told = read_refusal(body or event.raw, event.status)
             if told.pending_request_id is not None:
@@ -244,7 +265,8 @@ class LettaDialect:
         newest = not lane.is_older(run)
         if newest:
             lane.run = run
-        facts.append(f.ResponseListed(lane.name, run_id, newest))
+        before = next(reversed(lane.listing), None)
+        facts.append(f.ResponseListed(lane.name, run_id, newest, before))
         return run
 
     def _again(self, run: Run, message: LettaMessage) -> bool:
@@ -264,7 +286,7 @@ class LettaDialect:
         run.over = True
         items: list[f.ItemFinished] = []
         for item in run.items.values():
-            asked = asks and item.fields["type"] == "letta_approval_call"
+            asked = asks and item.is_call and item.fields["call_id"] in run.asked
             if asked or not item.over:
                 stub = run.stub(item) if asked else None
                 items.append(item.finished(run.lane, stub, "letta_stream"))

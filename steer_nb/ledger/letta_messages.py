@@ -167,6 +167,7 @@ def _called(
         if how.history and run.asked - set(named):
             # Some servers stream calls that they drop (9.1); the stored request is what counts.
             lane.requests[message.id] = named
+            run.asked &= set(named)
             facts.append(f.InputNamed(run.id, tuple(named)))
     return facts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.ledger import facts as f
-from steer_nb.ledger import items, required, steering
+from steer_nb.ledger import items, keeping, required, steering
 from steer_nb.ledger.state import ResponseState
 from steer_nb.wire import several_agents
 
@@ -57,6 +57,8 @@ def response_started(ledger: Ledger, fact: f.ResponseStarted, entry: Entry) -> R
     lane.detached = False
     lane.error_code = lane.error_message = None
     committed = steering.commit(parent, response, entry)
+    if request is not None and request.steers:
+        committed = keeping.began(ledger, request, response, entry) or committed
     response.origin = steering.origin(response, parent, committed=committed)
     if parent is not None and parent.lane is lane:
         required.parent_continued(parent, response)
@@ -149,6 +151,7 @@ def response_ended(ledger: Ledger, fact: f.ResponseEnded, entry: Entry) -> Respo
         index = item.output_index if own_id is None else places.get(own_id, item.output_index)
         items.finish(ledger, response, item, index, entry, source="terminal")
     if response.status in ("failed", "cancelled"):
+        keeping.hold(response.lane)
         if again:
             required.set_aside(response)  # what only the second end names
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steer_nb.ledger import required
-from steer_nb.ledger.state import CallResult, ItemState, ResponseState
+from steer_nb.ledger.state import CallResult, ItemState, LaneState, ResponseState
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
@@ -43,9 +43,18 @@ def response_listed(ledger: Ledger, fact: f.ResponseListed, entry: Entry) -> Res
         if lane.current is None:
             lane.tip = response
     else:
-        seen = (at for at, one in enumerate(lane.responses) if not one.listed)
-        lane.responses.insert(next(seen, len(lane.responses)), response)
+        lane.responses.insert(_place(lane, fact.after), response)
     return response
+
+
+def _place(lane: LaneState, after: str | None) -> int:
+    """Where a response stands that is not the newest: behind the one that a list has before it."""
+    seen = [at for at, one in enumerate(lane.responses) if one.id == after]
+    if seen:
+        return seen[0] + 1
+    return next(
+        (at for at, one in enumerate(lane.responses) if not one.listed), len(lane.responses)
+    )
 
 
 def item_listed(ledger: Ledger, fact: f.ItemListed, entry: Entry) -> ResponseState | None:

@@ -101,6 +101,19 @@ def _read(note: str | None, data: dict[str, Any]) -> Sequence[f.Fact]:
                     _outputs(data.get("displayed")),
                 ),
             )
+        case "steer_queued":
+            again = _word(data, "again")
+            said = (_name(data, "key"), _name(data, "parent"), data["input"])
+            return (f.SteerQueued(*said, again),)
+        case "stream_lost":
+            return (f.StreamLost(_name(data, "key")),)
+        case "stream_resumed":
+            steers = data.get("steers") or []
+            return (f.StreamResumed(_name(data, "key"), tuple(map(str, steers))),)
+        case "request_found":
+            return (f.RequestFound(_name(data, "key"), _name(data, "response_id")),)
+        case "input_released":
+            return (f.InputReleased(lane, (_name(data, "parent"),), False),)
         case "unsent":
             return (f.Unsent(_name(data, "key"), str(data.get("reason", ""))),)
         case "problem":

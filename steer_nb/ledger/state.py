@@ -35,7 +35,7 @@ DEFAULT_LANE = "(default)"
 """Name of the lane without a `stream_id`; parentheses cannot occur in one, so it is never taken."""
 
 LaneWord = Literal["idle", "queued", "running", "waiting_input", "detached", "failed"]
-SteerWord = Literal["sent", "accepted", "pending", "committed", "failed", "unknown"]
+SteerWord = Literal["queued_here", "sent", "accepted", "pending", "committed", "failed", "unknown"]
 ResponseWord = Literal[
     "in_progress", "completed", "incomplete", "failed", "error", "cancelled", "truncated"
 ]
@@ -251,6 +251,8 @@ class RequestState:
     ended: Entry | None = None
     repeated: int = 0
     """So many items of its input repeat an earlier conversation."""
+    steers: tuple[str, ...] = ()
+    """Keys of what was kept here and went out with it."""
     decision: DecisionWord | None = None
     again_key: str | None = None
     left: bool = False
@@ -296,13 +298,19 @@ class SteerState:
     successor_kind: Literal["auto", "explicit"] | None = None
     decision: DecisionWord | None = None
     again_key: str | None = None
+    queued: Entry | None = None
+    """It was kept here, since the service takes nothing while it writes or waits."""
+    held: bool = False
+    """It is kept here until a person says something on the lane, or that it goes out."""
+    carrier: str | None = None
+    """The request that carries it, where it goes out with one."""
     looked_in: str | None = None
     """The response whose input was listed by the service, without proof that this is in it."""
 
     @property
     def undecided(self) -> bool:
         """Whether its outcome is unknown and nobody has said yet what shall become of it."""
-        return self.state == "unknown" and self.decision is None
+        return (self.state == "unknown" or self.held) and self.decision is None
 
     @property
     def lane(self) -> LaneState | None:
@@ -321,7 +329,9 @@ class SteerState:
 
     @property
     def live(self) -> bool:
-        """Whether its outcome is still to come on this connection."""
+        """Whether its outcome is still to come by itself."""
+        if self.state == "queued_here":
+            return not self.held and self.decision is None
         return self.state in ("sent", "accepted", "pending")
 
 
@@ -497,6 +507,8 @@ class LaneState:
     resume_from: str | None = None
     resumed: Entry | None = None
     last: Entry | None = None
+    kept: bool = False
+    """The service keeps its conversation, whatever becomes of a connection."""
     draft: str = ""
     """What is half typed in the box below it."""
 

@@ -34,6 +34,7 @@ __all__ = [
     "connection_lost",
     "fail",
     "failed",
+    "new",
     "origin",
     "owes_successor",
     "pending",
@@ -46,6 +47,7 @@ __all__ = [
 # A state is only ever left for one of a higher rank. `unknown` can still be settled by proof; the
 # two outcomes are final, save where several steers turn out to have a successor each: see `failed`.
 RANK: Final[dict[SteerWord, int]] = {
+    "queued_here": -1,
     "sent": 0,
     "accepted": 1,
     "pending": 2,
@@ -59,8 +61,11 @@ _DECISIONS: Final = frozenset({"mcp_approval_response", "approval"})
 
 
 def advance(steer: SteerState, state: SteerWord) -> bool:
-    """Move a steer forward; False, and nothing changes, where that would be backwards."""
-    if RANK[state] <= RANK[steer.state]:
+    """Move a steer forward; False, and nothing changes, where that would be backwards.
+
+    What is only here cannot be lost with a connection.
+    """
+    if RANK[state] <= RANK[steer.state] or (steer.state, state) == ("queued_here", "unknown"):
         return False
     steer.state = state
     return True
@@ -71,7 +76,7 @@ def sent(ledger: Ledger, fact: f.SteerSent, entry: Entry) -> ResponseState | Non
     if fact.again is not None:
         decide(ledger, fact.again, "sent_again", fact.key)
     parent = ledger.responses.get(fact.parent_id)
-    steer = _new(ledger, fact.key, fact.parent_id, fact.input, entry, sent=entry)
+    steer = new(ledger, fact.key, fact.parent_id, fact.input, entry, sent=entry)
     if parent is not None:
         steer.deltas_at_send = parent.n_deltas
         steer.characters_at_send = parent.n_characters
@@ -299,9 +304,10 @@ def origin(response: ResponseState, parent: ResponseState | None, *, committed: 
     return "create"
 
 
-def _new(
+def new(
     ledger: Ledger, key: str, parent_id: str, value: Any, entry: Entry, *, sent: Entry | None
 ) -> SteerState:
+    """Begin to keep a steer, under its response where that is known."""
     parent = ledger.responses.get(parent_id)
     steer = SteerState(
         key=key,
@@ -344,7 +350,7 @@ def _acknowledged(ledger: Ledger, steer_id: str, parent_id: str, entry: Entry) -
     steer = (
         waiting[0]
         if waiting
-        else _new(ledger, f"steer-{entry.seq}", parent_id, None, entry, sent=None)
+        else new(ledger, f"steer-{entry.seq}", parent_id, None, entry, sent=None)
     )
     steer.steer_id = steer_id
     return steer
@@ -358,4 +364,4 @@ def _refused(ledger: Ledger, fact: f.SteerFailed, entry: Entry) -> SteerState:
             return steer
     if waiting:
         return waiting[0]
-    return _new(ledger, f"steer-{entry.seq}", fact.parent_id, fact.input, entry, sent=None)
+    return new(ledger, f"steer-{entry.seq}", fact.parent_id, fact.input, entry, sent=None)

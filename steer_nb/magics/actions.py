@@ -125,7 +125,9 @@ def _lane(name: str | None) -> Lane:
 
 def _tell(lane: Lane, handle: Response | Steer) -> None:
     parent = getattr(handle, "response_id", None)
-    if parent is None:
+    if parent is not None and getattr(handle, "state", "") == "queued_here":
+        say(f"Queued here for {lane.name}: {short_id(parent)} is in its way.")
+    elif parent is None:
         say(f"Sent to {lane.name}: a new response.")
     else:
         say(f"Sent to {lane.name}: steering {short_id(parent)}.")
@@ -148,7 +150,10 @@ def _connect(parsed: Parsed, _: Spaces) -> Session:
         if url in SCENARIOS:
             refuse(f"{url} is a scenario, no URL: %steer connect --simulate {url}", url)
     pace = {key: parsed.get(key) for key in ("speed", "seed") if key in parsed.values}
-    if pace or "option" in parsed.values or "fault" in parsed.values:
+    told = [key for key in ("speed", "seed", "option", "fault") if key in parsed.values]
+    if told and "letta" in parsed.values:
+        refuse(f"--{told[0]} and --letta exclude each other: it is said of the simulator.", told)
+    if told:
         from steer_nb.simulator import Options, Simulator
 
         scenario = simulate if isinstance(simulate, str) else "planner"
@@ -158,6 +163,7 @@ def _connect(parsed: Parsed, _: Spaces) -> Session:
         url,
         model=parsed.get("model"),
         simulate=simulate,
+        letta=parsed.get("letta"),
         journal=False if parsed.get("no_journal") else parsed.get("journal"),
         name=parsed.get("name", "default"),
         multi_agent=bool(parsed.get("multi_agent")),
@@ -170,7 +176,9 @@ def _open(parsed: Parsed, spaces: Spaces) -> Lane:
         if field in settings:
             refuse(f"--set {field}: a request has no such field. {parsed.command.usage}", field)
     given: dict[str, Any] = {
-        key: parsed.values[key] for key in ("model", "instructions", "fork") if key in parsed.values
+        key: parsed.values[key]
+        for key in ("model", "instructions", "fork", "agent", "conversation")
+        if key in parsed.values
     }
     if parsed.get("tools"):
         given["tools"] = find_tools(parsed.get("tools"), spaces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -45,6 +46,8 @@ class KernelOffers:
             "lanes": lambda: _recorded_lanes(given),
             "name": _sessions,
             "url": _urls,
+            "letta_url": _letta_urls,
+            "agent": self._agents,
             "json": _fields,
             "detached": self._detached,
             "undecided": self._undecided,
@@ -93,6 +96,13 @@ class KernelOffers:
         used = [session.status()["model"], DEFAULT_MODEL]
         used += [lane.settings.get("model") for lane in session.lanes.values()]
         return list(dict.fromkeys(model for model in used if model))
+
+    def _agents(self) -> list[str]:
+        session = open_session()
+        lanes = [] if session is None else session.lanes.values()
+        return list(
+            dict.fromkeys(lane.settings["agent"] for lane in lanes if "agent" in lane.settings)
+        )
 
     def _responses(self) -> list[str]:
         session = open_session()
@@ -177,6 +187,14 @@ def _urls() -> list[str]:
     client = sys.modules.get("steer_nb.client")
     used = [] if client is None else [session.url for session in client.sessions().values()]
     return list(dict.fromkeys([OPENAI_URL, *used]))
+
+
+def _letta_urls() -> list[str]:
+    """The Letta server that is set, and where one listens that runs on this machine."""
+    from steer_nb.client.endpoint import shown_url
+
+    own = os.environ.get("LETTA_BASE_URL", "").strip()
+    return list(dict.fromkeys([*([shown_url(own)] if own else []), "http://127.0.0.1:8283"]))
 
 
 def _recorded_lanes(given: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Literal
 __all__ = ["CELL", "COMMANDS", "Argument", "Command", "Kind", "Option"]
 
 Kind = Literal[
+    "agent",
     "choice",
     "columns",
     "detached",
@@ -24,6 +25,7 @@ Kind = Literal[
     "json",
     "lane",
     "lanes",
+    "letta_url",
     "model",
     "name",
     "new_lane",
@@ -198,7 +200,7 @@ COMMANDS: dict[str, Command] = {
         Command(
             "connect",
             "open the session; once more replaces the one of that name and closes its socket",
-            "steer_nb.connect(url=None, model=None, simulate=None, multi_agent=False)",
+            "steer_nb.connect(url=None, model=None, simulate=None, letta=None, multi_agent=False)",
             (
                 Argument(
                     "URL",
@@ -225,6 +227,13 @@ COMMANDS: dict[str, Command] = {
                     "FAULT",
                     many=True,
                 ),
+                Option(
+                    "--letta",
+                    "a Letta server; without URL, LETTA_BASE_URL",
+                    "letta_url",
+                    "URL",
+                    True,
+                ),
                 Option("--model", "default model of the lanes", "model", "M"),
                 Option("--journal", "folder of the journal (default .steer)", "directory", "DIR"),
                 Option("--no-journal", "keep nothing on disk"),
@@ -234,11 +243,13 @@ COMMANDS: dict[str, Command] = {
                 Option("--name", "name of the session", "name", "N"),
             ),
             (
+                ("url", "letta"),
                 ("url", "simulate"),
                 ("url", "speed"),
                 ("url", "seed"),
                 ("url", "option"),
                 ("url", "fault"),
+                ("letta", "simulate"),
                 ("journal", "no_journal"),
             ),
             "%steer connect --simulate planner",
@@ -257,10 +268,19 @@ COMMANDS: dict[str, Command] = {
                 Option("--tools", "your functions, by name", "tools", "A,B", many=True),
                 Option("--set", "any other field of the request", "json", "KEY=JSON", many=True),
                 Option("--fork", "continue from there on", "origin", "LANE|RESPONSE"),
+                Option("--agent", "at a Letta server: the agent, by its id", "agent", "ID"),
+                Option(
+                    "--conversation",
+                    "at a Letta server: go on with this one, or default",
+                    "text",
+                    "ID",
+                ),
             ),
             example='%steer open planner --tools get_weather --instructions "Be brief."',
             note="--set takes every other field of response.create, as JSON: "
-            '--set temperature=0.2, --set reasoning={"effort": "low"}.',
+            '--set temperature=0.2, --set reasoning={"effort": "low"}. At a Letta server a lane is '
+            "a conversation of its agent, a new one where none is named, and --set takes the "
+            "fields of Letta's requests, such as max_steps=5.",
         ),
         Command(
             "send",

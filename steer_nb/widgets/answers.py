@@ -138,10 +138,15 @@ def cut(text: str) -> str:
 
 def _lines(item: Mapping[str, Any], call: Mapping[str, Any]) -> list[_Line]:
     kind = first_text([item.get("type")])
-    if kind == "mcp_approval_response":
+    if kind in ("mcp_approval_response", "approval"):
         reason = first_text([item.get("reason")])
         word = "approved" if item.get("approve") is True else "denied"
         return [_Line(cut(f"{word}: {reason}" if reason else word))]
+    if kind == "tool" and "tool_return" in item:
+        failed = [_Line("error", "fail")] if item.get("status") == "error" else []
+        return [*failed, *_content(item["tool_return"]), *_written(item)]
+    if kind == "letta_approval_response":
+        return [line for one in as_list(item.get("approvals")) for line in _lines(as_map(one), {})]
     if kind == "shell_call_output" and isinstance(item.get("output"), list):
         return _shell(item["output"], as_list(as_map(call.get("action")).get("commands")))
     if kind == "computer_call_output":
@@ -156,9 +161,20 @@ def _lines(item: Mapping[str, Any], call: Mapping[str, Any]) -> list[_Line]:
     if kind == "program_output":
         return [_Line(cut(first_text([item.get("result")]) or "(empty)"))]
     if "output" in item:
-        return _content(item["output"])
+        failed = [_Line("error", "fail")] if item.get("status") == "error" else []
+        return [*failed, *_content(item["output"]), *_written(item)]
     rest = {name: value for name, value in item.items() if name != "type"}
     return [_Line(cut(json_text(rest)))]
+
+
+def _written(item: Mapping[str, Any]) -> list[_Line]:
+    """What a tool wrote beside its result, where that is told apart."""
+    return [
+        line
+        for name in ("stdout", "stderr")
+        if isinstance(item.get(name), list)
+        for line in _named(name, "\n".join(map(str, item[name])))
+    ]
 
 
 def _named(name: str, text: str) -> list[_Line]:

@@ -53,6 +53,8 @@ _KINDS: Final = {
     "apply_patch_call": "apply patch",
     "tool_search_call": "tool search",
     "mcp_approval_request": "approval",
+    "letta_approval_call": "call for you",
+    "letta_tool_call": "agent's own tool",
     "mcp_call": "MCP call",
     "mcp_list_tools": "MCP tools",
     "web_search_call": "web search",

@@ -42,6 +42,8 @@ def handle_of(lane: Lane, message: Undecided) -> Steer | Response | Inject:
 
 def sent_words(sent: Steer | Response) -> str:
     """Say as what something went out."""
+    if isinstance(sent, Steer) and sent.state == "queued_here":
+        return "Queued here: it goes out next."
     return "Sent as a steer." if isinstance(sent, Steer) else "Sent as the next turn."
 
 

@@ -160,6 +160,9 @@ def to_decide(ledger: Ledger, lane: LaneState) -> Decisions:
 def _message(thing: SteerState | RequestState | InjectState) -> Undecided:
     if isinstance(thing, InjectState):
         return Undecided(thing.key, "inject", f"[{_answers(thing.answers)}]", "outcome unknown")
+    if isinstance(thing, SteerState) and thing.state == "queued_here":
+        why = "queued here, and not sent: something went wrong before it"
+        return Undecided(thing.key, "steer", input_text(thing.input), why, "Send now")
     if isinstance(thing, SteerState):
         looked = "" if thing.looked_in is None else f"; {thing.looked_in} does not prove it"
         return Undecided(thing.key, "steer", input_text(thing.input), f"outcome unknown{looked}")

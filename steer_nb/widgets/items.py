@@ -86,7 +86,7 @@ def _drawn(
         return _reasoning(response, item, now, reader)
     if kind == "agent_message":
         return _between_agents(item)
-    if kind.endswith("_output") or kind == "mcp_approval_response":
+    if kind.endswith("_output") or kind in ("mcp_approval_response", "letta_approval_response"):
         return _output(item), 0
     call = item.data or {"type": kind}
     # Which text a call is made of depends on its kind; one of them at most has any.

@@ -49,7 +49,8 @@ def steer_line(steer: SteerState) -> str:
 
 def _key(steer: SteerState) -> str:
     """Write by what a page knows it in the next picture; nothing where its sending is unknown."""
-    return "" if steer.sent is None else f' data-snb-key="{steer.sent.seq}"'
+    said = steer.queued or steer.sent
+    return "" if said is None else f' data-snb-key="{said.seq}"'
 
 
 def steer_plain(steer: SteerState) -> str:
@@ -64,6 +65,7 @@ def steer_trail(steer: SteerState) -> list[str]:
     """
     start = _start(steer)
     reached = [
+        (steer.queued, "queued here"),
         (steer.sent, "sent"),
         (steer.accepted, "accepted"),
         (steer.pending, "pending"),
@@ -74,7 +76,11 @@ def steer_trail(steer: SteerState) -> list[str]:
     # A commit can be read before its acknowledgement: the trail shows what came first.
     steps.sort(key=lambda step: step[0])
     trail = [text for _, text in steps] or ["sent"]
-    if steer.state == "sent":
+    if steer.state == "queued_here":
+        trail[-1] += ", until you say something or send it" if steer.held else ", goes out next"
+    elif steer.state == "sent" and steer.carrier is not None:
+        trail[-1] += f" with {steer.carrier}"
+    elif steer.state == "sent":
         trail[-1] += ", not acknowledged yet"
     elif steer.state == "accepted":
         trail[-1] += ", queued until this part is done"

@@ -226,6 +226,13 @@ class _View:
         return self._stage.drawing().text
 
 
+def _verb(ledger: Ledger, lane: LaneState) -> str:
+    """What becomes of text that is said on a lane now."""
+    if not ledger.dialect.steers:
+        return "Send" if rules.lane_word(lane) in ("idle", "failed") else "Queue"
+    return "Steer" if rules.may_steer(lane) is None else "Send"
+
+
 class LaneView(_View):
     """A lane in a cell: its state, what is being written, its steers, what it waits for.
 
@@ -263,7 +270,7 @@ class LaneView(_View):
                 dated=parts.dated,
                 again=CLOCK_S if working(state) else None,
                 ended=session.closed or state.closed is not None,
-                verb="Steer" if rules.may_steer(state) is None else "Send",
+                verb=_verb(ledger, state),
                 decisions=to_decide(ledger, state),
                 draft=state.draft,
             )

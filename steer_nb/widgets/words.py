@@ -356,7 +356,8 @@ def steer_counts(lane: LaneState) -> str:
     counts: dict[str, int] = {}
     for response in lane.responses:
         for steer in response.steers:
-            word = "queued" if steer.state in ("accepted", "pending") else steer.state
+            word = steer.state.replace("_", " ")
+            word = "queued" if word in ("accepted", "pending") else word
             counts[word] = counts.get(word, 0) + 1
     return ", ".join(f"{number} {word}" for word, number in counts.items()) or NONE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from steer_nb.wire.filling import pending_safety_checks, shell_commands
-from steer_nb.wire.stub_kinds import kind_of
+from steer_nb.wire.stub_kinds import LETTA_KINDS, kind_of
 
 __all__ = ["CANCELLED", "cancelled_fields"]
 
@@ -67,7 +67,7 @@ def cancelled_fields(stub: dict[str, Any], call: dict[str, Any] | None = None) -
         return {"status": "failed", "output": CANCELLED}
     if kind == "tool_search_output":
         return {"tools": []}
-    if kind == "mcp_approval_response":
+    if kind in ("mcp_approval_response", *LETTA_KINDS):
         return {"approve": False, "reason": CANCELLED}
     return {"output": CANCELLED}
 

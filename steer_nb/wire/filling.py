@@ -9,7 +9,8 @@ from steer_nb.errors import InvalidInput
 from steer_nb.wire import checks
 from steer_nb.wire.content import check_image_url, check_parts
 from steer_nb.wire.jsonio import json_text, plain, shown
-from steer_nb.wire.stub_kinds import UNKNOWN_KIND, kind_of
+from steer_nb.wire.letta.filling import fill_letta
+from steer_nb.wire.stub_kinds import LETTA_KINDS, UNKNOWN_KIND, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +66,8 @@ def fill_stub(
     steer_nb.errors.InvalidInput: approve is 'no': it must be True or False.
     """
     kind = kind_of(stub)
+    if kind.type in LETTA_KINDS:
+        return fill_letta(stub, fields)
     item: dict[str, Any] = plain(stub, path="stub")
     if kind is UNKNOWN_KIND:
         return _fill_unknown(item, fields)

@@ -15,7 +15,7 @@ from steer_nb.wire.limits import CALL_ID_LIMIT, NAME_LIMIT, NAMESPACE_LIMIT, TEX
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STUB_KINDS", "UNKNOWN_KIND", "Field", "FieldKind", "StubKind", "kind_of"]
+__all__ = ["LETTA_KINDS", "STUB_KINDS", "UNKNOWN_KIND", "Field", "FieldKind", "StubKind", "kind_of"]
 
 FieldKind = Literal[
     "content",  # text, or a list of input_text, input_image, input_file parts
@@ -220,6 +220,34 @@ _KINDS: Final = (
 STUB_KINDS: Final[Mapping[str, StubKind]] = MappingProxyType({kind.type: kind for kind in _KINDS})
 """The known kinds by stub type. Any other type is `UNKNOWN_KIND`: shown and filled as raw JSON."""
 
+_DECISION: Final = (
+    Field("approve", "flag", title="Approve"),
+    Field("reason", "text", title="Reason"),
+)
+_RESULT: Final = (
+    Field("output", "content", title="Output"),
+    Field("status", "choice", choices=("success", "error"), title="Outcome"),
+    Field("stdout", "text", title="What it wrote"),
+    Field("stderr", "text", title="What it complained"),
+)
+LETTA_KINDS: Final[Mapping[str, StubKind]] = MappingProxyType(
+    {
+        kind: StubKind(
+            type=kind,
+            key_field="tool_call_id",
+            call_key="call_id",
+            call_types=("letta_approval_call",),
+            fields=fields,
+            title=title,
+        )
+        for kind, fields, title in (
+            ("letta_approval", (*_DECISION, *_RESULT), "Approval"),
+            ("letta_tool_return", (*_RESULT, *_DECISION), "Tool result"),
+        )
+    }
+)
+"""The kinds that Letta agents wait for: `steer_nb.wire.letta.filling` fills them."""
+
 UNKNOWN_KIND: Final = StubKind(
     type="",
     key_field="call_id",
@@ -238,4 +266,6 @@ KIND_BY_CALL: Final[Mapping[str, StubKind]] = MappingProxyType(
 def kind_of(stub: Mapping[str, object]) -> StubKind:
     """Look up the kind of a stub; `UNKNOWN_KIND` for a type that is not in the table."""
     kind = stub.get("type")
-    return STUB_KINDS.get(kind, UNKNOWN_KIND) if isinstance(kind, str) else UNKNOWN_KIND
+    if not isinstance(kind, str):
+        return UNKNOWN_KIND
+    return STUB_KINDS.get(kind) or LETTA_KINDS.get(kind, UNKNOWN_KIND)

@@ -10,6 +10,7 @@ import pytest
 from steer_nb import connect, errors, load
 from steer_nb.client import transport as transport_module
 from steer_nb.client.endpoint import of_url
+from steer_nb.client.service import Responses
 from steer_nb.client.session import Session
 from steer_nb.client.transport import NotWritten, SocketClosed
 from steer_nb.simulator import Simulator
@@ -139,7 +140,7 @@ def test_a_context_manager_closes_also_after_an_error(stage):
 
 
 def test_a_server_that_does_not_answer_a_close_does_not_hang(stage, session, monkeypatch):
-    monkeypatch.setattr("steer_nb.client.line._CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr("steer_nb.client.socket_line._CLOSE_SECONDS", 0.1)
     stage.pause_reading()
     session.close()
     assert session.closed
@@ -189,7 +190,7 @@ class Paper:
 
 def on_paper(**options):
     paper = Paper(**options)
-    session = Session("paper", of_url("http://127.0.0.1:1"), lambda: paper)
+    session = Session("paper", of_url("http://127.0.0.1:1"), Responses(lambda: paper))
     session.open(None)
     return session, paper
 

@@ -87,7 +87,9 @@ WORDS = {
     ("items", "source"): ["added", "done", "terminal", "history"],
     ("tool_calls", "owner"): ["client", "server"],
     ("tool_calls", "result_kind"): ["value", "error", "denied", "cancelled", "none"],
-    ("steers", "state"): ["sent", "accepted", "pending", "committed", "failed", "unknown"],
+    ("steers", "state"): [
+        "queued_here", "sent", "accepted", "pending", "committed", "failed", "unknown",
+    ],
     ("steers", "successor_kind"): ["auto", "explicit"],
     ("steers", "parent_outcome"): ["incomplete_steered", "completed", "other"],
     ("required_inputs", "state"): [

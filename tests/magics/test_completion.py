@@ -42,6 +42,8 @@ def test_nothing_but_ours_is_offered(two_lanes: Any) -> None:
         "--tools",
         "--set",
         "--fork",
+        "--agent",
+        "--conversation",
     ]
 
 

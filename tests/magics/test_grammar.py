@@ -94,7 +94,6 @@ def test_the_subcommands_are_those_of_the_design() -> None:
     )
     words += "recover check resume again drop nest close help"
     assert " ".join(COMMANDS) == words
-    assert "letta" not in docstring()  # later
 
 
 def test_subcommands_are_completed_and_in_the_overview() -> None:

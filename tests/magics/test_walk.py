@@ -23,7 +23,7 @@ PLACES = [
 ]
 
 # Only the person knows these: no list could hold them.
-FREE = {"flag", "integer", "number", "text"}
+FREE = {"agent", "flag", "integer", "number", "text"}  # an agent: where a lane has one
 
 
 def title(value: Any) -> str:

@@ -10,8 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from steer_nb.client.line import Line
 from steer_nb.client.recorder import Recorder
+from steer_nb.client.socket_line import SocketLine
 from tests.soak.__main__ import main
 from tests.soak.run import Options, soak
 
@@ -66,7 +66,7 @@ def test_the_witnesses_notice_an_event_that_is_lost():
 
 
 def repeats():
-    post = Line.post
+    post = SocketLine.post
     twice = []
 
     def eager(self, key, text):
@@ -76,7 +76,7 @@ def repeats():
             twice.append(key)
             post(self, key, text)
 
-    Line.post = eager
+    SocketLine.post = eager
     return soak(SHORTER)
 
 
@@ -88,7 +88,7 @@ def test_the_witnesses_notice_a_message_that_is_sent_twice():
 
 def hoards():
     kept = []
-    receive, post = Recorder.receive, Line.post
+    receive, post = Recorder.receive, SocketLine.post
 
     def hoarding(self, raw):
         kept.append(raw + " ")
@@ -98,7 +98,7 @@ def hoards():
         self._core.watchers.subscribe(lambda: None)  # and nobody ever ends it
         post(self, key, text)
 
-    Recorder.receive, Line.post = hoarding, watching
+    Recorder.receive, SocketLine.post = hoarding, watching
     return soak(SHORTER)
 
 

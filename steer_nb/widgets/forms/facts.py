@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from steer_nb.client.required import RequiredInput, snapshot
-from steer_nb.ledger import rules
+from steer_nb.ledger import keeping, rules
 from steer_nb.ledger.required import active_continuation
 from steer_nb.widgets.text import clip, clock, count, seconds, short_id
 from steer_nb.widgets.words import Chip, moment
@@ -68,6 +68,7 @@ class FormFacts:
     since: float | None
     queued: int
     version: int
+    kept: int = 0
     refused: str | None = None
     injects: bool = False
     drafts: dict[str, str] = field(default_factory=dict)
@@ -171,8 +172,9 @@ def form_facts(ledger: Ledger, parent_id: str, *, ended: bool = False) -> FormFa
         hold=_hold(parent),
         asked=tuple(snapshot(stub, lane.name) for stub in parent.required.values()),
         since=moment(_since(parent)),
-        queued=len(live),
+        queued=sum(steer.state != "queued_here" for steer in live),
         version=ledger.version,
+        kept=len(keeping.kept_on(lane)),
         refused=_refused_key(parent),
         injects=parent.is_live and parent.multi_agent,
     )
@@ -212,7 +214,7 @@ def _phase(parent: ResponseState, *, ended: bool, end_kind: str | None) -> tuple
         return "closed", went
     if lane.closed is not None:
         return "closed", "The lane is closed; these answers can no longer be sent."
-    if not lane.detached and lane.resume != "continue":
+    if not lane.detached and not lane.kept and lane.resume != "continue":
         # Nobody said that the lane goes on from there on its new connection.
         ended = ended or bool(lane.connection and lane.connection != parent.connection)
     if ended:

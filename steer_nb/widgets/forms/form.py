@@ -176,6 +176,7 @@ class ContinuationForm:
             section.enable(opened and section.asked.state in ("open", "filled"))
         self._quiet = not opened
         self._name_send()
+        self._name_cancel()
         self.cancel.disabled = self._quiet
         self.reveal.disabled = self._quiet and not self.reveal.value  # what it shows, it can hide
         self._show_send()
@@ -195,6 +196,16 @@ class ContinuationForm:
             else "Send all answers, once"
         )
 
+    def _name_cancel(self) -> None:
+        """Say on the button what it does: an agent's calls can be denied."""
+        denies = any(asked.type.startswith("letta_") for asked in self.facts.asked)
+        self.cancel.description = "Deny all" if denies else "Answer all as cancelled"
+        self.cancel.tooltip = (
+            "Fill what is still open with a denial: that releases the agent"
+            if denies
+            else "Fill what is still open with “cancelled by the user”"
+        )
+
     def _show_send(self) -> None:
         """Enable Send where everything needed is valid, and say in words what is missing."""
         facts = self.facts
@@ -211,6 +222,8 @@ class ContinuationForm:
         elif facts.queued and facts.phase == "open":
             steers = count(facts.queued, "queued steer")
             parts.append(f"{steers} will go in front of it")
+        elif facts.kept and facts.phase == "open":
+            parts.append(f"{count(facts.kept, 'text')} queued here will go behind it")
         self.foot.show(hint=plain(" · ".join(parts)))
 
     def _say(self, message: str, css: str) -> None:

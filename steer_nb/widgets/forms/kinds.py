@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steer_nb.widgets.forms.choices import ApprovalSection, ToolSearchSection
+from steer_nb.widgets.forms.letta import LettaApprovalSection, LettaResultSection
 from steer_nb.widgets.forms.machines import ComputerSection, PatchSection, ShellSection
 from steer_nb.widgets.forms.results import ResultSection, UnknownSection
 
@@ -25,6 +26,8 @@ _SECTIONS: Final[dict[str, type[Section]]] = {
     "apply_patch_call_output": PatchSection,
     "tool_search_output": ToolSearchSection,
     "mcp_approval_response": ApprovalSection,
+    "letta_approval": LettaApprovalSection,
+    "letta_tool_return": LettaResultSection,
 }
 
 

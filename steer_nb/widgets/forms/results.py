@@ -8,6 +8,7 @@ from typing import Any
 
 import ipywidgets as w
 
+from steer_nb.client.runner import FUNCTION_RESULTS
 from steer_nb.errors import InvalidInput, SteerError
 from steer_nb.widgets.answers import answer_box
 from steer_nb.widgets.arguments import json_text, scrolling
@@ -94,7 +95,7 @@ class ResultSection(Section):
         self.run_button: PressButton | None = None
         self.running = threading.Lock()
         tool = self.lane.tools.get(self.asked.name or "")
-        if self.asked.type != "function_call_output" or tool is None or tool.policy == "never":
+        if self.asked.type not in FUNCTION_RESULTS or tool is None or tool.policy == "never":
             return []
         text = f"Run {plain(clip(tool.name, 40))}"
         what = self.named(f"Run {tool.name} here, once, and keep its result")

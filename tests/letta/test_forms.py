@@ -1,0 +1,110 @@
+"""The form below a cell for what a Letta agent waits for: real widgets, a real session."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from steer_nb import tool
+from steer_nb.widgets.forms.form import ContinuationForm
+from steer_nb.widgets.forms.letta import LettaApprovalSection, LettaResultSection
+from tests.letta.stage import PATIENCE, runs_of
+from tests.widgets.talking import press
+from tests.widgets.test_decisions import Shown
+
+
+def until(what, said=""):
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end, said
+        time.sleep(0.02)
+
+
+@tool
+def weather(city: str) -> str:
+    """Tell the weather."""
+    return "18 °C"
+
+
+@pytest.fixture
+def form(serve):
+    """The form of an agent that waits for a result and two decisions."""
+    session, simulator = serve("parallel", tools=[weather])
+    lane = session.lane("a", agent=simulator.agent_id)
+    response = lane.create("Go")
+    assert lane.wait(PATIENCE) == "waiting_input"
+    form = ContinuationForm(session, lane, response.id)
+    form.simulator = simulator
+    return form
+
+
+def test_each_kind_has_its_section(form):
+    kinds = [(type(one), one.asked.name) for one in form.sections.values()]
+    assert sorted(kinds, key=str) == [
+        (LettaApprovalSection, "delete_file"),
+        (LettaApprovalSection, "delete_file"),
+        (LettaResultSection, "weather"),
+    ]
+    assert form.cancel.description == "Deny all"
+    assert form.send.disabled
+
+
+def test_answers_typed_in_the_form_are_sent_once(form):
+    form.lane.send("And be quick.")
+    result, yes, no = sorted(form.sections.values(), key=lambda one: one.asked.name != "weather")
+    result.area.value = "18 °C"
+    yes.decision.value = True
+    no.decision.value = False
+    no.text.value = "keep it"
+    assert form.send.disabled is False
+    until(lambda: "1 text queued here will go behind it" in form.foot.hint, form.foot.hint)
+    form.send.act()
+    form.send.act()  # twice, as a person in a hurry
+    until(lambda: form.facts.phase == "committed")
+    assert form.lane.wait(PATIENCE) == "idle"
+    assert len([one for one in runs_of(form.simulator) if one["name"] == "delete_file"]) == 1
+    items = {one.key: one.item for one in form.lane.responses[0].required_input}
+    assert items[result.key] == {
+        "type": "tool", "tool_call_id": result.key, "tool_return": "18 °C", "status": "success",
+    }  # fmt: skip
+    assert items[no.key]["reason"] == "keep it"
+    assert form.send.disabled
+
+
+def test_deny_all_releases_the_agent(form):
+    form.cancel.act()
+    until(lambda: not form.send.disabled)
+    assert {one.item()["approve"] for one in form.sections.values()} == {False}
+    form.send.act()
+    until(lambda: form.facts.phase == "committed")
+    assert form.lane.wait(PATIENCE) == "idle"
+    assert [one["name"] for one in runs_of(form.simulator)] == ["list_files"]
+
+
+def test_what_was_filled_elsewhere_is_shown(form):
+    result, first, second = sorted(
+        form.sections.values(), key=lambda one: one.asked.name != "weather"
+    )
+    form.lane.fill(result.key, output="no data", status="error")
+    form.lane.fill(first.key, output="I did it myself")
+    form.lane.fill(second.key, approve=False, reason="no")
+    until(lambda: second.decision.value is False)
+    until(lambda: first.decision.value == "result")
+    until(lambda: result.outcome.value == "error")
+    assert (result.area.value, first.text.value, second.text.value) == (
+        "no data", "I did it myself", "no",
+    )  # fmt: skip
+    assert all(one.valid for one in form.sections.values())
+
+
+def test_the_box_below_a_lane_says_what_becomes_of_text(form):
+    shown = Shown(form.lane)
+    assert shown.box.field.verb == "Queue"
+    press(shown.box, text="And be quick.")
+    until(lambda: "Queued here" in shown.box.field.said, shown.box.field.said)
+    assert [steer.state for steer in form.lane.steers] == ["queued_here"]
+    form.lane.cancel_all()
+    form.lane.send_continuation()
+    assert form.lane.wait(PATIENCE) == "idle"
+    until(lambda: shown.box.field.verb == "Send", shown.box.field.verb)

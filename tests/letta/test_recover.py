@@ -1,0 +1,181 @@
+"""A session whose process is gone is put together again: it asks what became of what was sent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+
+import httpx
+import pytest
+
+import steer_nb
+from steer_nb import errors
+from tests.letta.stage import PATIENCE, asked_of, runs_of
+
+
+def recover(path, **options):
+    return steer_nb.recover(path, api_key="", quiet=True, **options)
+
+
+def copied(session, tmp_path):
+    """The journal as a process that is killed now would leave it."""
+    path = tmp_path / "copy" / session.journal_path.name
+    path.parent.mkdir()
+    shutil.copy(session.journal_path, path)
+    return path
+
+
+def test_a_killed_process_is_taken_up_where_its_stream_broke(serve, tmp_path):
+    _, simulator = serve("story", speed=4)
+    script = f"""
+        import steer_nb, time
+        session = steer_nb.connect(
+            letta={simulator.base_url!r}, api_key="", journal={str(tmp_path)!r}, quiet=True
+        )
+        lane = session.lane("a", agent={simulator.agent_id!r})
+        response = lane.create("Tell me a story.")
+        while len(response.text) < 40:
+            time.sleep(0.01)
+        print("now", flush=True)
+        time.sleep(60)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "now\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    again = recover(tmp_path)
+    lane = again.lanes["a"]
+    assert lane.wait(PATIENCE) == "idle"
+    (response,) = lane.responses
+    assert response.status == "completed"
+    (run,) = (one for one in simulator.service.runs.values() if one.conversation.id != "default")
+    assert response.id == run.id
+    assert response.text == lane.session.trace.frames.items.query("type == 'message'").text.iloc[-1]
+    assert len(asked_of(simulator, "/messages")) == 1
+    lane.create("Another one.").wait(PATIENCE)
+
+
+def test_answers_and_queued_text_are_kept_and_not_sent(serve, tmp_path):
+    session, simulator = serve(journal=tmp_path / "journals")
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("delete /srv/old.log")
+    lane.wait(PATIENCE)
+    lane.fill(lane.required_input[0].key, approve=True)
+    lane.send("Thank you.")
+    path = copied(session, tmp_path)
+    again = recover(path, name="again").lanes["a"]
+    assert again.wait(PATIENCE) == "waiting_input"
+    assert [one.state for one in again.required_input] == ["filled"]
+    (steer,) = again.steers
+    assert steer.state == "queued_here"
+    assert len(asked_of(simulator, "/messages")) == 1
+    again.send_continuation().wait(PATIENCE)
+    assert again.wait(PATIENCE) == "idle"
+    assert steer.state == "committed"
+    assert len(runs_of(simulator)) == 1
+
+
+@pytest.mark.parametrize("foreground", [False, True])
+def test_a_request_that_was_only_recorded_never_arrived(serve, tmp_path, foreground):
+    faults = ["no_redis"] if foreground else []
+    session, simulator = serve(journal=tmp_path / "journals", faults=faults)
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("Hello").wait(PATIENCE)
+    lane.wait(PATIENCE)
+    path = copied(session, tmp_path)
+    lines = path.read_text().splitlines()
+    last = json.loads(lines[-1])
+    sent = next(
+        json.loads(line) for line in reversed(lines) if '"create-' in line and '"out"' in line
+    )
+    body = json.loads(sent["raw"])
+    body["messages"][0] |= {"otid": "11111111-0000-4000-8000-000000000000", "content": "Lost"}
+    sent |= {"seq": last["seq"] + 1, "t": last["t"] + 1, "raw": json.dumps(body)}
+    sent["data"] = {**sent["data"], "key": "create-9"}
+    sent["data"].pop("attempt", None)
+    path.write_text("\n".join([*lines, json.dumps(sent)]) + "\n")
+    before = len(asked_of(simulator, "/messages"))
+    again = recover(path, name="again").lanes["a"]
+    again.wait(PATIENCE)
+    response = again.response
+    assert response.key == "create-9"
+    assert response.status == ("unknown" if foreground else "unsent")
+    assert len(asked_of(simulator, "/messages")) == before
+    if foreground:
+        assert "create-9" in again.session.status()["to_decide"]
+        assert "create-9 is unknown" in str(again.check())
+    else:
+        with pytest.raises(errors.NotConnected):
+            response.wait(PATIENCE)
+    resent = response.send_again().wait(PATIENCE)
+    assert resent.status == "completed"
+    assert "Lost" in resent.text
+
+
+def test_answers_that_arrived_are_found_in_the_history(serve, tmp_path):
+    session, simulator = serve(journal=tmp_path / "journals", faults=["hold_tool seconds=0.3"])
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("delete /srv/old.log")
+    lane.wait(PATIENCE)
+    lane.fill(lane.required_input[0].key, approve=True)
+    response = lane.send_continuation()
+    path = copied(session, tmp_path)
+    response.wait(PATIENCE)
+    again = recover(path, name="again").lanes["a"]
+    assert again.wait(PATIENCE) == "idle"
+    assert again.response.status == "completed"
+    assert again.text == lane.text
+    assert [one.state for one in again.responses[0].required_input] == ["confirmed"]
+    assert len(runs_of(simulator)) == 1
+    assert len(asked_of(simulator, "/messages")) == 2
+
+
+def test_functions_are_matched_by_name(serve, tmp_path):
+    @steer_nb.tool
+    def weather(city: str) -> str:
+        """Tell the weather."""
+        return "18 °C"
+
+    session, simulator = serve(journal=tmp_path / "journals", tools=[weather])
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("weather, please")
+    lane.wait(PATIENCE)
+    path = copied(session, tmp_path)
+    again = recover(path, name="again", tools=[weather]).lanes["a"]
+    assert again.wait(PATIENCE) == "waiting_input"
+    again.run_tool(again.required_input[0].key)
+    again.send_continuation().wait(PATIENCE)
+    assert "18 °C" in again.text
+
+
+@pytest.mark.parametrize("how", ["answered", "cleared"])
+def test_what_happened_meanwhile_to_what_was_asked_is_seen(serve, tmp_path, how):
+    session, simulator = serve(journal=tmp_path / "journals")
+    lane = session.lane("a", agent=simulator.agent_id, conversation="default")
+    lane.create("delete /srv/old.log")
+    lane.wait(PATIENCE)
+    (needed,) = lane.required_input
+    path = copied(session, tmp_path)
+    place = f"{simulator.base_url}/v1/agents/{simulator.agent_id}"
+    if how == "answered":
+        decided = [{"type": "approval", "tool_call_id": needed.key, "approve": True}]
+        said = {"messages": [{"type": "approval", "approvals": decided}]}
+        done = httpx.post(f"{place}/messages", json=said, trust_env=False)
+    else:
+        done = httpx.patch(f"{place}/reset-messages", json={}, trust_env=False)
+    assert done.status_code == 200
+    again = recover(path, name="again").lanes["a"]
+    assert again.wait(PATIENCE) == "idle"
+    (asked,) = again.responses[0].required_input
+    assert asked.state == ("confirmed" if how == "answered" else "stale")
+    again.create("Hello").wait(PATIENCE)
+    assert again.wait(PATIENCE) == "idle"
+    assert len(runs_of(simulator)) == (how == "answered")
