@@ -232,20 +232,14 @@ class Exchange:
 
     async def _read_pending(self) -> None:
         """Ask which calls wait, before they are asked for: streamed ones can be phantoms (9.1)."""
-        progress, attempt = self._following.progress, 0
-        while True:
-            try:
-                messages = await self._history.read()
-            except Lost as lost:
-                attempt += 1
-                if attempt > self._policy.attempts:
-                    detail = f"the pending calls of {progress.run_id} are those of its stream: "
-                    self._recorder.note("problem", kind="history", detail=f"{detail}{lost}")
-                    return
-                await asyncio.sleep(self._policy.delay(attempt))
-            else:
-                self._history.record(messages, runs=(self._message.parent_id, progress.run_id))
-                return
+        progress = self._following.progress
+        try:
+            messages = await self._history.read_patiently(self._policy)
+        except Lost as lost:
+            detail = f"the pending calls of {progress.run_id} are those of its stream: {lost}"
+            self._recorder.note("problem", kind="history", detail=detail)
+            return
+        self._history.record(messages, runs=(self._message.parent_id, progress.run_id))
 
     async def _fill(self) -> None:
         """Read from the history what the stream left out, where there is anything."""

@@ -7,16 +7,20 @@ it stands in the trace as ``"from": "history"``.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import msgspec
 
+from steer_nb.letta.http import Lost
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from steer_nb.client.core import Core
+    from steer_nb.client.reconnecting import Reconnect
     from steer_nb.client.settings import LaneSettings
     from steer_nb.letta.http import Http
 
@@ -110,6 +114,24 @@ class History:
             self._core.recorder.note("problem", kind="history", detail=detail)
             return []
         return [one for one in reversed(found) if isinstance(one.fields, dict)]
+
+    async def read_patiently(self, policy: Reconnect) -> list[Listed]:
+        """The same, asked for again while the connection fails.
+
+        Raises
+        ------
+        Lost
+            If it failed each time.
+        """
+        attempt = 0
+        while True:
+            try:
+                return await self.read()
+            except Lost:
+                attempt += 1
+                if attempt > policy.attempts:
+                    raise
+            await asyncio.sleep(policy.delay(attempt))
 
     def record(
         self,

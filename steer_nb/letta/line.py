@@ -121,7 +121,7 @@ class LettaLine(Line):
     async def _look(self, lane: LaneSettings, parent: ResponseState) -> None:
         history, recorder = History(self._core, self.http, lane), self._core.recorder
         try:
-            messages = await history.read()
+            messages = await history.read_patiently(self.policy)
         except Lost as lost:
             detail = f"what {parent.id} waits for is what it was: {lost}"
             recorder.note("problem", kind="history", detail=detail)

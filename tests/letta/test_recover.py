@@ -239,7 +239,8 @@ def test_a_call_of_ones_own_is_known_in_a_history(serve, tmp_path):
     assert "18 °C" in again.text
 
 
-def test_answers_that_no_stream_shows_are_looked_for(serve, tmp_path):
+@pytest.mark.parametrize("lost", [False, True])
+def test_answers_that_no_stream_shows_are_looked_for(serve, tmp_path, lost):
     session, simulator = serve(journal=tmp_path / "journals")
     lane = session.lane("a", agent=simulator.agent_id, stream_tokens=True)
     lane.create("delete /srv/old.log")
@@ -249,7 +250,10 @@ def test_answers_that_no_stream_shows_are_looked_for(serve, tmp_path):
     lane.wait(PATIENCE)
     path = copied(session, tmp_path)
     cut_behind(path, lambda entry: '"end_turn"' in (entry.get("raw") or ""))
-    again = recover(path, name="again").lanes["a"]
+    if lost:
+        simulator.service.arm("lose_answer type=conversations.messages.list")
+    patience = steer_nb.Reconnect(attempts=2, first_s=0.01)
+    again = recover(path, name="again", reconnect=patience).lanes["a"]
     settled(again, "confirmed")
     assert again.state == "idle"
     assert again.session.trace.frames.tool_calls.result_kind.tolist() == ["denied"]
