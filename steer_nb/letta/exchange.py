@@ -45,9 +45,9 @@ __all__ = ["Exchange"]
 POLL_S: Final = 1.0
 """Between two looks at a run that goes on without a stream."""
 _ACTIVE: Final = ("created", "running")
-_UNCERTAIN: Final = (502, 504)
+_UNAVAILABLE: Final = 503
+_UNCERTAIN: Final = (502, _UNAVAILABLE, 504)
 """A gateway says so, and knows nothing of what became of the request behind it."""
-_NO_REDIS: Final = 503
 
 
 class _NoStream(Exception):
@@ -144,12 +144,15 @@ class Exchange:
         self._recorder.sync()
 
     async def _step(self) -> None:
-        try:
-            await (self._resume() if self._resumes else self._post())
-        except _NoStream:
-            await self._find_out()
-            return
-        if not self._following.progress.over and self._refused_for is None:
+        progress = self._following.progress
+        told = self._refused_for is not None or (progress.over and not self._resumes)
+        if not told:  # else only what the history has to add was not heard
+            try:
+                await (self._resume() if self._resumes else self._post())
+            except _NoStream:
+                await self._find_out()
+                return
+        if not progress.over and self._refused_for is None:
             await self._find_out()
             return
         await self._fill()
@@ -167,10 +170,12 @@ class Exchange:
                 await self._following.read(answer)
                 return
             text = await answer.text()
-        if answer.status in _UNCERTAIN:
+        redis = answer.status == _UNAVAILABLE and "redis" in text.lower()
+        if answer.status in _UNCERTAIN and not redis:
+            self._in(message.path, answer.status, text, retried=True)
             why = f"HTTP {answer.status}"
             raise Lost(why, sent=True)
-        if answer.status == _NO_REDIS and message.background:
+        if redis and message.background:
             self._in(message.path, answer.status, text, retried=True)
             self._line.background = False
             self._message = message.in_foreground()
@@ -201,7 +206,7 @@ class Exchange:
     async def _no_stream(self, path: str, answer: Streamed) -> None:
         text = await answer.text()
         self._in(path, answer.status, text, retried=True)
-        if answer.status in (*_UNCERTAIN, _NO_REDIS):
+        if answer.status in _UNCERTAIN:
             why = f"HTTP {answer.status}"
             raise Lost(why, sent=True)
         raise _NoStream

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from steer_nb.client.line import AGAIN, Line
 from steer_nb.errors import LaneBusy, TraceError
+from steer_nb.ledger import rules
 from steer_nb.letta.exchange import Exchange
+from steer_nb.letta.history import PAGE, History, answering, pending_in
 from steer_nb.letta.http import Http, Lost, failed
 from steer_nb.letta.message import Message
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from steer_nb.client.core import Core
     from steer_nb.client.reconnecting import Reconnect
     from steer_nb.client.settings import LaneSettings
-    from steer_nb.ledger import RequestState
+    from steer_nb.ledger import RequestState, ResponseState
 
 __all__ = ["LettaLine"]
 
@@ -73,7 +75,8 @@ class LettaLine(Line):
         self.connected, self.gone, self.ended = True, False, None
         core.recorder.note("connected", url=core.endpoint.shown)
         for lane in core.lanes.values():
-            self.take_up(lane)
+            if not self.take_up(lane):
+                self._look_at(lane)
 
     # -- exchanges ---------------------------------------------------------------------------
 
@@ -102,6 +105,29 @@ class LettaLine(Line):
         run_id = None if response is None else response.id
         self._start(lane, exchange.take_up(run_id, seq))
         return True
+
+    def _look_at(self, lane: LaneSettings) -> None:
+        """See what a lane still waits for, that was left alone for a while."""
+        state = self._core.ledger.lanes.get(lane.stream_id)
+        parent = None if state is None else rules.parent_waiting(state)
+        if parent is not None and "conversation" in lane.fields:
+            self._start(lane, self._look(lane, parent))
+
+    async def _look(self, lane: LaneSettings, parent: ResponseState) -> None:
+        history, recorder = History(self._core, self.http, lane), self._core.recorder
+        try:
+            messages = await history.read()
+        except Lost as lost:
+            detail = f"what {parent.id} waits for is what it was: {lost}"
+            recorder.note("problem", kind="history", detail=detail)
+            return
+        waiting = pending_in(messages)
+        answered = answering(messages, [stub.key for stub in parent.waiting_for])
+        found = None if waiting is None else waiting.run_id
+        history.record(messages, runs={parent.id, answered, found})
+        if 0 < len(messages) < PAGE and waiting is None and answered is None:
+            place = {"lane": lane.stream_id, "parent": parent.id}
+            recorder.note("input_released", **place, reason="the server does not wait for it")
 
     async def through(self, stream_ids: Iterable[str | None]) -> None:
         """Wait until nothing goes on any more in lanes."""

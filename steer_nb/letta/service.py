@@ -111,8 +111,9 @@ async def _open(core: Core, opening: Opening) -> LaneSettings:
     line, fields = core.line, opening.fields
     assert isinstance(line, LettaLine)
     if kept is not None and "conversation" in kept.fields and not fields.get("conversation"):
-        fields.setdefault("agent", kept.fields["agent"])  # a lane that is opened again goes on
-        fields["conversation"] = kept.fields["conversation"]
+        own = kept.fields["agent"]
+        if fields.setdefault("agent", own) == own:  # a lane that is opened again goes on
+            fields["conversation"] = kept.fields["conversation"]
     if fields.get("conversation") in (None, "default") and "agent" in core.defaults:
         fields.setdefault("agent", core.defaults["agent"])
     agent, conversation = fields.get("agent"), fields.get("conversation")

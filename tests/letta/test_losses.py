@@ -100,6 +100,17 @@ def test_a_request_that_never_left_is_unsent(serve):
     assert response.status == "unsent"
 
 
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_gateway_that_is_out_is_asked_again_under_the_same_id(serve, unbroken, status):
+    session, simulator = serve(
+        faults=[f"refuse_request status={status} type=conversations.messages.create times=2"]
+    )
+    lane = session.lane("a", agent=simulator.agent_id)
+    assert rounds(lane) == unbroken
+    assert len(asked_of(simulator, "/messages")) == 4
+    assert lane.session.core.line.background
+
+
 def test_without_redis_runs_are_in_the_foreground(serve, unbroken):
     session, simulator = serve(faults=["no_redis"])
     lane = session.lane("a", agent=simulator.agent_id)

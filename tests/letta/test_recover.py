@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 
+import httpx
 import pytest
 
 import steer_nb
@@ -153,3 +154,28 @@ def test_functions_are_matched_by_name(serve, tmp_path):
     again.run_tool(again.required_input[0].key)
     again.send_continuation().wait(PATIENCE)
     assert "18 °C" in again.text
+
+
+@pytest.mark.parametrize("how", ["answered", "cleared"])
+def test_what_happened_meanwhile_to_what_was_asked_is_seen(serve, tmp_path, how):
+    session, simulator = serve(journal=tmp_path / "journals")
+    lane = session.lane("a", agent=simulator.agent_id, conversation="default")
+    lane.create("delete /srv/old.log")
+    lane.wait(PATIENCE)
+    (needed,) = lane.required_input
+    path = copied(session, tmp_path)
+    place = f"{simulator.base_url}/v1/agents/{simulator.agent_id}"
+    if how == "answered":
+        decided = [{"type": "approval", "tool_call_id": needed.key, "approve": True}]
+        said = {"messages": [{"type": "approval", "approvals": decided}]}
+        done = httpx.post(f"{place}/messages", json=said, trust_env=False)
+    else:
+        done = httpx.patch(f"{place}/reset-messages", json={}, trust_env=False)
+    assert done.status_code == 200
+    again = recover(path, name="again").lanes["a"]
+    assert again.wait(PATIENCE) == "idle"
+    (asked,) = again.responses[0].required_input
+    assert asked.state == ("confirmed" if how == "answered" else "stale")
+    again.create("Hello").wait(PATIENCE)
+    assert again.wait(PATIENCE) == "idle"
+    assert len(runs_of(simulator)) == (how == "answered")

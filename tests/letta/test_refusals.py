@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from steer_nb import errors
-from tests.letta.stage import PATIENCE, runs_of
+from tests.letta.stage import PATIENCE, asked_of, runs_of
 
 
 def elsewhere(simulator, lane, **body):
@@ -42,6 +42,18 @@ def test_a_message_to_an_agent_that_waits_shows_what_it_waits_for(serve, faults)
     assert steer.state == "committed"
     assert len(runs_of(simulator)) == 1
     assert "Hello" in lane.text
+
+
+def test_what_was_refused_is_not_sent_again_where_the_history_is_out(serve):
+    session, simulator = serve(faults=["early_conflict"])
+    lane = session.lane("a", agent=simulator.agent_id)
+    elsewhere(simulator, lane, input="delete /srv/old.log")
+    simulator.service.arm("lose_answer type=conversations.messages.list times=2")
+    with pytest.raises(errors.ServerRefused):
+        lane.create("Hello").wait(PATIENCE)
+    assert lane.wait(PATIENCE) == "waiting_input"
+    assert len(asked_of(simulator, "/messages")) == 2  # theirs, and ours
+    assert len([one for one in simulator.account if one["kind"] == "fault"]) == 3
 
 
 def test_a_busy_conversation_refuses_and_the_text_can_go_out_again(serve):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
 import steer_nb
@@ -249,3 +250,38 @@ def test_a_session_that_is_closed_sends_nothing(serve):
     with pytest.raises(errors.NotConnected, match="closed"):
         lane.create("Hello")
     assert session.closed
+
+
+def test_a_lane_that_is_opened_again_goes_on(serve):
+    session, simulator = serve()
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("Hello").wait(PATIENCE)
+    lane.wait(PATIENCE)
+    talk = lane.settings["conversation"]
+    lane.close()
+    again = session.lane("a")
+    assert again.settings["conversation"] == talk
+    assert again.wait(PATIENCE) == "idle"
+    assert len(again.responses) == 1
+    again.create("And again").wait(PATIENCE)
+    assert again.wait(PATIENCE) == "idle"
+    assert len(again.responses) == 2
+    with pytest.raises(errors.LaneBusy, match="is open with conversation"):
+        session.lane("a", conversation="conv-other")
+    again.close()
+    place = f"{simulator.base_url}/v1/agents/"
+    made = httpx.post(place, json={"name": "second"}, trust_env=False).json()
+    other = session.lane("a", agent=made["id"])
+    assert other.settings["conversation"] != talk
+    other.create("Hello").wait(PATIENCE)
+    assert other.wait(PATIENCE) == "idle"
+
+
+def test_settings_can_be_changed_later(serve):
+    session, simulator = serve()
+    lane = session.lane("a", agent=simulator.agent_id, max_steps=3)
+    assert session.lane("a", max_steps=4, stream_tokens=False) is lane
+    lane.create("Hello").wait(PATIENCE)
+    lane.wait(PATIENCE)
+    sent = [json.loads(entry.raw) for entry in session.trace if entry.kind == "out"][-1]
+    assert (sent["max_steps"], sent["stream_tokens"]) == (4, False)
