@@ -52,8 +52,8 @@ def test_a_stream_that_is_lost_at_any_frame_is_read_on(serve, unbroken):
         drop = f"drop side={side} at={at} conversation={lane.settings['conversation']}"
 
         def arm(drop=drop):
-            simulator.service.faults.clear()
-            simulator.service.arm(drop)
+            simulator.faults.clear()
+            simulator.faults.add(drop)
 
         assert rounds(lane, arm) == unbroken, f"lost {side} frame {at}"
     assert len(runs_of(simulator)) == EVERY - 1
@@ -78,7 +78,7 @@ def test_a_request_whose_answer_is_lost_goes_out_under_its_own_id(serve, unbroke
 
 
 def test_a_server_that_is_gone_leaves_the_outcome_unknown(serve):
-    session, simulator = serve("story", speed=5)
+    session, simulator = serve("story", faults=["stall type=stop_reason"])
     lane = session.lane("a", agent=simulator.agent_id)
     response = lane.create("Tell me a story.")
     lane.session.until(lambda _: response.id, PATIENCE, lambda: "")
@@ -124,7 +124,7 @@ def test_without_redis_runs_are_in_the_foreground(serve, unbroken):
 def test_a_stream_in_the_foreground_that_is_lost_is_no_ones_to_guess(serve, at):
     session, simulator = serve(faults=["no_redis"])
     lane = session.lane("a", agent=simulator.agent_id)
-    simulator.service.arm(f"drop at={at}")
+    simulator.faults.add(f"drop at={at}")
     response = lane.create("Hello")
     response.wait(PATIENCE)
     lane.wait(PATIENCE)

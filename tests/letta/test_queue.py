@@ -42,11 +42,12 @@ def test_text_for_a_waiting_agent_goes_out_behind_the_answers(serve):
 
 
 def test_text_for_a_running_agent_is_its_next_turn(serve):
-    session, simulator = serve("story", speed=40)
+    session, simulator = serve("story", faults=["stall type=stop_reason"])
     lane = session.lane("a", agent=simulator.agent_id)
     lane.create("Tell me a story.")
     steer = lane.steer("Another one.")
     assert steer.state == "queued_here"
+    simulator.faults.clear()
     assert lane.wait(PATIENCE) == "idle"
     assert steer.state == "committed"
     assert [one.status for one in lane.responses] == ["completed", "completed"]
@@ -54,11 +55,12 @@ def test_text_for_a_running_agent_is_its_next_turn(serve):
 
 
 def test_a_running_agent_is_not_asked_twice(serve):
-    session, simulator = serve("story", speed=40)
+    session, simulator = serve("story", faults=["stall type=stop_reason"])
     lane = session.lane("a", agent=simulator.agent_id)
     lane.create("Tell me a story.")
     with pytest.raises(errors.LaneBusy, match="steer\\(\\) keeps this here"):
         lane.create("Another one.")
+    simulator.faults.clear()
     lane.wait(PATIENCE)
     with pytest.raises(errors.LaneBusy, match="nothing is being written"):
         lane.steer("Too late.")
@@ -80,7 +82,7 @@ def test_what_is_queued_can_be_dropped(serve):
 @pytest.fixture
 def held(serve):
     """A lane whose run was cancelled by somebody else, and the text that was to follow it."""
-    session, simulator = serve("story", speed=2)
+    session, simulator = serve("story", speed=0.5)
     lane = session.lane("a", agent=simulator.agent_id)
     response = lane.create("Tell me a story.")
     steer = lane.steer("Another one.")

@@ -48,7 +48,7 @@ def test_what_was_refused_is_not_sent_again_where_the_history_is_out(serve):
     session, simulator = serve(faults=["early_conflict"])
     lane = session.lane("a", agent=simulator.agent_id)
     elsewhere(simulator, lane, input="delete /srv/old.log")
-    simulator.service.arm("lose_answer type=conversations.messages.list times=2")
+    simulator.faults.add("lose_answer type=conversations.messages.list times=2")
     with pytest.raises(errors.ServerRefused):
         lane.create("Hello").wait(PATIENCE)
     assert lane.wait(PATIENCE) == "waiting_input"

@@ -49,7 +49,7 @@ def walk(session, simulator, seed, *, steps=8):
     for n in range(steps):
         if chance.random() < 0.5:
             fault = chance.choice(FAULTS).format(n=chance.randint(1, 20))
-            simulator.service.arm(f"{fault} conversation={talk}" if "busy" not in fault else fault)
+            simulator.faults.add(f"{fault} conversation={talk}" if "busy" not in fault else fault)
         try:
             if lane.required_input and chance.random() < 0.7:
                 answer(lane, chance)
@@ -59,7 +59,7 @@ def walk(session, simulator, seed, *, steps=8):
             pass
         if chance.random() < 0.7:
             lane.wait(PATIENCE)
-    simulator.service.faults.clear()
+    simulator.faults.clear()
     for _ in range(3 * steps):  # a person tidies up
         if lane.wait(PATIENCE) == "waiting_input":
             answer(lane, chance)
