@@ -86,6 +86,8 @@ def _drawn(
         return _reasoning(response, item, now, reader)
     if kind == "agent_message":
         return _between_agents(item)
+    if kind == "letta_approval_response" and response.request is not None:
+        return "", 0  # the server's word for the answers that stand with their calls
     if kind.endswith("_output") or kind in ("mcp_approval_response", "letta_approval_response"):
         return _of_whom(response, item) + _output(item), 0
     call = item.data or {"type": kind}

@@ -122,6 +122,20 @@ def test_nothing_is_drawn_twice_and_each_result_names_its_call(form):
     assert items[items.type == "letta_tool_call_output"].name.isna().all()  # one message of four
 
 
+def test_an_answer_that_the_history_repeats_is_not_drawn_again(serve):
+    session, simulator = serve("files", tools=[weather])
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("Lisbon?")
+    assert lane.wait(PATIENCE) == "waiting_input"
+    lane.fill(lane.required_input[0].key, output="dry, and warm")
+    lane.send_continuation()
+    assert lane.wait(PATIENCE) == "idle"
+    kinds = set(session.trace.frames.items.type)
+    assert {"letta_approval_response", "letta_tool_call_output"} <= kinds
+    # Below its call, as the result that the server kept, and in what the agent says.
+    assert LaneView(session, lane).html.count("dry, and warm") == 3
+
+
 def test_the_record_of_a_form_tells_of_a_call_what_it_was_given(form):
     text = forms_text([form.read()])
     assert "message_id" not in text

@@ -24,6 +24,7 @@ def test_it_is_started_and_ends_with_the_session(wanted, scenario):
         assert simulator.running
         assert simulator.scenario.name == scenario
         assert scenario in repr(session)
+        assert "None" not in session._repr_html_()
         assert session.url == simulator.base_url
     assert not simulator.running
 
