@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.drafts import drafts_said
+from steer_nb.client.embedding import described, start_letta, start_simulator
 from steer_nb.client.endpoint import Endpoint, from_environment, of_client, of_url
 from steer_nb.client.reconnecting import NEVER, Reconnect
 from steer_nb.client.restoring import about
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from steer_nb.client.service import Service
     from steer_nb.simulator import Scenario, Simulator
+    from steer_nb.simulator.letta import LettaSimulator
 
 __all__ = ["connect", "current_session", "recover", "sessions"]
 
@@ -38,7 +40,7 @@ def connect(
     *,
     api_key: str | None = None,
     model: str | None = None,
-    simulate: bool | str | Scenario | Simulator | None = None,
+    simulate: bool | str | Scenario | Simulator | LettaSimulator | None = None,
     letta: bool | str | None = None,
     journal: str | PathLike[str] | bool | None = None,
     name: str = "default",
@@ -66,10 +68,13 @@ def connect(
         What lanes use that name none.
     simulate : bool, str, Scenario or Simulator, optional
         Start the simulator: True, a scenario (``planner``, ``weather``, ``seven`` …, or a file
-        with one), or a `Simulator` of one's own making; it ends with the session.
+        with one), or a `Simulator` of one's own making; it ends with the session. With
+        ``letta=True`` it plays a Letta server: True, ``files``, ``parallel`` …, or a
+        `LettaSimulator`.
     letta : bool or str, optional
         The URL of a Letta server, whose agents the lanes then speak with: see `Session.lane`. True
-        takes it from ``LETTA_BASE_URL``; the key is ``LETTA_API_KEY`` by default.
+        takes it from ``LETTA_BASE_URL``; the key is ``LETTA_API_KEY`` by default. The simulator
+        has an agent, which lanes that name none speak with.
     journal : path-like or False, optional
         The directory of the journal; ``.steer`` under the current one by default. False keeps the
         trace in memory only.
@@ -119,7 +124,9 @@ def connect(
     if not isinstance(name, str) or not name.strip():
         msg = f"A session's name is text, not {name!r}."
         raise InvalidInput(msg, field="name", value=name, rule="not empty")
-    _check_together(url=url, client=client, simulate=simulate, letta=letta)
+    played = letta is True and bool(simulate)
+    _check_together(url=url, client=client, simulate=simulate, letta=None if played else letta)
+    simulator: Simulator | LettaSimulator | None = None
     if letta:
         from steer_nb.letta import Letta, letta_endpoint
 
@@ -127,33 +134,30 @@ def connect(
             rule = "several agents write one response in the Responses API alone"
             msg = f"multi_agent cannot be given with letta: {rule}."
             raise InvalidInput(msg, field="multi_agent", value=multi_agent, rule=rule)
-        there = letta_endpoint(None if letta is True else letta, api_key, headers)
+        agent = None
+        if played:
+            simulator = start_letta(simulate)
+            agent, there = simulator.agent_id, letta_endpoint(simulator.base_url, api_key or "")
+        else:
+            there = letta_endpoint(None if letta is True else letta, api_key, headers)
         session = _opened(
             name,
             there,
-            Letta(_policy(reconnect)),
-            None,
+            Letta(_policy(reconnect), agent),
+            simulator,
             lambda made: _journal(journal, made),
             model=model,
             tools=tools,
         )
         if not quiet:
-            sys.stdout.write(f"Connected to Letta at {there.shown}.\n")
+            what = "Letta" if simulator is None else described(simulator)
+            sys.stdout.write(f"Connected to {what} at {there.shown}.\n")
         return session
     given, line = _endpoint(url, api_key, simulate, client, headers)
-    simulator: Simulator | None = None
     if given is None:
-        from steer_nb.simulator import Simulator
-
-        if isinstance(simulate, Simulator):
-            simulator = simulate
-        else:
-            wanted = "planner" if simulate is None or isinstance(simulate, bool) else simulate
-            simulator = Simulator(wanted)
-        simulator.start()
+        simulator = start_simulator(simulate)
         given = of_url(simulator.url)
-        scenario = simulator.scenario.name
-        line = f"Connected to the embedded simulator (scenario {scenario}) at {given.shown}"
+        line = f"Connected to {described(simulator)} at {given.shown}"
         line += "." if simulate else " — set OPENAI_API_KEY to use OpenAI."
     if multi_agent:
         given = given.with_beta(MULTI_AGENT_BETA)
@@ -239,22 +243,26 @@ def recover(
     try:
         trace = load_trace(journal.path)
         was = about(trace)
-        simulator: Simulator | None = None
+        simulator: Simulator | LettaSimulator | None = None
         service: Service = Responses(WebSocketTransport)
         policy = _policy(reconnect)
         given: Endpoint | None
         if trace.header.dialect == "letta":
             from steer_nb.letta import Letta, letta_endpoint
 
-            service, policy = Letta(policy), NEVER
-            where = url or str(was.get("url") or "")  # by itself it would be the hosted service
-            given = letta_endpoint(where, api_key, headers) if where else None
+            agent = None
+            if url is None and was.get("simulator"):
+                scenario = str(was.get("scenario") or was["simulator"])
+                simulator = start_letta(scenario, seed=len(trace))
+                agent, given = simulator.agent_id, letta_endpoint(simulator.base_url, api_key or "")
+            else:
+                where = url or str(was.get("url") or "")  # by itself it would be the hosted service
+                given = letta_endpoint(where, api_key, headers) if where else None
+            service, policy = Letta(policy, agent), NEVER
         elif url is None and client is None and was.get("simulator"):
-            from steer_nb.simulator import Simulator
-
             # Another seed: with the old one it would give out the ids of the old responses again.
             scenario = str(was.get("scenario") or was["simulator"])
-            simulator = Simulator(scenario, seed=len(trace)).start()
+            simulator = start_simulator(scenario, seed=len(trace))
             given = of_url(simulator.url)
         elif client is not None:
             given = of_client(client, api_key=api_key, headers=headers)
@@ -301,7 +309,7 @@ def _opened(
     name: str,
     endpoint: Endpoint,
     service: Service,
-    simulator: Simulator | None,
+    simulator: Simulator | LettaSimulator | None,
     journal: Callable[[Session], Journal | None],
     **options: Any,
 ) -> Session:

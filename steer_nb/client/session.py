@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steer_nb.client.service import Service
     from steer_nb.ledger import Ledger
     from steer_nb.simulator import Simulator
+    from steer_nb.simulator.letta import LettaSimulator
     from steer_nb.trace import Journal, Trace
 
     T = TypeVar("T")
@@ -67,7 +68,7 @@ class Session(Reach):
         trace: Trace | None = None,
         model: str | None = None,
         tools: Any = (),
-        simulator: Simulator | None = None,
+        simulator: Simulator | LettaSimulator | None = None,
         scenario: str | None = None,
     ) -> None:
         super().__init__(Core(name, endpoint, service, reconnect, trace))
@@ -111,7 +112,7 @@ class Session(Reach):
         return self.core.recorder.trace
 
     @property
-    def simulator(self) -> Simulator | None:
+    def simulator(self) -> Simulator | LettaSimulator | None:
         """The embedded simulator, if it was started for this session."""
         return self._simulator
 

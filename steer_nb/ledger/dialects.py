@@ -42,6 +42,8 @@ class Dialect:
         Of an entry without `data` that is all that `steer_nb.wire.decode` gives.
     steers : bool
         Whether the service takes input for a response that it writes; else it is kept here.
+    forks : bool
+        Whether a conversation can be continued from any of its responses, in another lane.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Dialect:
     event_of: Callable[[Entry], Event]
     plain: bool = True
     steers: bool = True
+    forks: bool = True
 
 
 _RESPONSES = Dialect("responses", read, event_of)
@@ -68,5 +71,6 @@ def dialect_named(name: str) -> Dialect:
     ('letta', 'responses')
     """
     if name == "letta":
-        return Dialect("letta", LettaDialect().read, letta_event_of, plain=False, steers=False)
+        letta = LettaDialect()
+        return Dialect("letta", letta.read, letta_event_of, plain=False, steers=False, forks=False)
     return _RESPONSES

@@ -182,7 +182,8 @@ def whole_of(message: LettaMessage, agent_id: str | None) -> list[tuple[str, dic
                 {
                     "type": "letta_tool_call_output",
                     "call_id": one.tool_call_id,
-                    "name": message.name,
+                    # That of the tool that ran first, whosever result this is (2.1).
+                    "name": message.name if len(message.returns) == 1 else None,
                     "output": one.to_dict()["tool_return"],
                     "status": str(one.status) or None,
                     **{

@@ -40,9 +40,12 @@ class Letta:
     ----------
     policy : Reconnect
         How patiently lost streams are read on, and lost requests sent again.
+    agent : str, optional
+        Whose the lanes are that name no agent.
     """
 
     policy: Reconnect
+    agent: str | None = None
 
     @property
     def dialect(self) -> str:
@@ -67,7 +70,7 @@ class Letta:
 
     def defaults(self, model: str | None, tools: Any) -> dict[str, Any]:
         """An agent has a model of its own."""
-        given = {"model": model, "tools": list(tools) or None}
+        given = {"model": model, "tools": list(tools) or None, "agent": self.agent}
         return {name: value for name, value in given.items() if value is not None}
 
     def prepare(self, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Tool] | None]:
@@ -111,6 +114,8 @@ async def _open(core: Core, opening: Opening) -> LaneSettings:
         own = kept.fields["agent"]
         if fields.setdefault("agent", own) == own:  # a lane that is opened again goes on
             fields["conversation"] = kept.fields["conversation"]
+    if fields.get("conversation") in (None, "default") and "agent" in core.defaults:
+        fields.setdefault("agent", core.defaults["agent"])
     agent, conversation = fields.get("agent"), fields.get("conversation")
     if agent is None and conversation in (None, "default"):
         rule = "the id of an agent"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from steer_nb.client import Inject, Lane, Replay, Response, Session, Steer
     from steer_nb.client.checking import Check
     from steer_nb.ledger import Ledger
+    from steer_nb.simulator.threaded import Dialect
     from steer_nb.trace import Trace, TraceSet
     from steer_nb.widgets import BoardView, LaneView
 
@@ -151,23 +152,35 @@ def _connect(parsed: Parsed, _: Spaces) -> Session:
             refuse(f"{url} is a scenario, no URL: %steer connect --simulate {url}", url)
     pace = {key: parsed.get(key) for key in ("speed", "seed") if key in parsed.values}
     told = [key for key in ("speed", "seed", "option", "fault") if key in parsed.values]
-    if told and "letta" in parsed.values:
-        refuse(f"--{told[0]} and --letta exclude each other: it is said of the simulator.", told)
+    letta, of_simulator = parsed.get("letta"), ["simulate"] * bool(simulate) + told
+    if of_simulator and letta and (letta is not True or not simulate):
+        why = "add --simulate to play a server" if letta is True else "it is said of the simulator"
+        refuse(f"--{of_simulator[0]} and --letta exclude each other: {why}.", told)
     if told:
-        from steer_nb.simulator import Options, Simulator
-
-        scenario = simulate if isinstance(simulate, str) else "planner"
-        options = Options.read(parsed.get("option", ()))
-        simulate = Simulator(scenario, **pace, faults=parsed.get("fault", ()), **options)
+        dialect = _dialect(letta=bool(letta))
+        scenario = simulate if isinstance(simulate, str) else next(iter(dialect.scenarios))
+        options = dialect.options.read(parsed.get("option", ()))
+        simulate = dialect.simulator(scenario, **pace, faults=parsed.get("fault", ()), **options)
     return steer_nb.connect(
         url,
         model=parsed.get("model"),
         simulate=simulate,
-        letta=parsed.get("letta"),
+        letta=letta,
         journal=False if parsed.get("no_journal") else parsed.get("journal"),
         name=parsed.get("name", "default"),
         multi_agent=bool(parsed.get("multi_agent")),
     )
+
+
+def _dialect(*, letta: bool) -> Dialect:
+    """What the simulator can be told, in the words of the server that it plays."""
+    if letta:
+        from steer_nb.simulator.letta import LETTA
+
+        return LETTA
+    from steer_nb.simulator.embedded import RESPONSES
+
+    return RESPONSES
 
 
 def _open(parsed: Parsed, spaces: Spaces) -> Lane:

@@ -57,8 +57,8 @@ class KernelOffers:
             "form": _forms,
             "frame": _frames,
             "columns": lambda: _columns(given),
-            "scenario": _scenarios,
-            "option": _options,
+            "scenario": lambda: _scenarios(given),
+            "option": lambda: _options(given),
             "fault": lambda: _faults(given),
             "tools": lambda: self._names(_is_tool),
             "values": lambda: self._names(_is_value),
@@ -137,17 +137,20 @@ def _columns(given: list[str]) -> list[str]:
     return [group.name for one in tables for group in one.groups]
 
 
-def _scenarios() -> list[str]:
-    from steer_nb.simulator import SCENARIOS
+def _scenarios(given: list[str]) -> list[str]:
+    from steer_nb.simulator import SCENARIOS, letta
 
+    known = letta.SCENARIOS if "--letta" in given else SCENARIOS
     files = (path.name for path in Path().iterdir())
-    return [*SCENARIOS, *sorted(f for f in files if f.endswith(_SCENARIO_FILES))]
+    return [*known, *sorted(f for f in files if f.endswith(_SCENARIO_FILES))]
 
 
-def _options() -> list[str]:
+def _options(given: list[str]) -> list[str]:
     from steer_nb.simulator import list_options
+    from steer_nb.simulator.letta import LettaOptions
 
-    return [f"{one.name}={word}" for one in list_options() for word in one.choices or ("",)]
+    known = list_options(LettaOptions) if "--letta" in given else list_options()
+    return [f"{one.name}={word}" for one in known for word in one.choices or ("",)]
 
 
 def _faults(given: list[str]) -> list[str]:

@@ -229,7 +229,7 @@ COMMANDS: dict[str, Command] = {
                 ),
                 Option(
                     "--letta",
-                    "a Letta server; without URL, LETTA_BASE_URL",
+                    "a Letta server; without URL, LETTA_BASE_URL, or what --simulate plays",
                     "letta_url",
                     "URL",
                     True,
@@ -249,7 +249,6 @@ COMMANDS: dict[str, Command] = {
                 ("url", "seed"),
                 ("url", "option"),
                 ("url", "fault"),
-                ("letta", "simulate"),
                 ("journal", "no_journal"),
             ),
             "%steer connect --simulate planner",

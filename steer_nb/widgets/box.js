@@ -33,6 +33,7 @@ function render({ model, el }) {
     type: "button", "aria-expanded": "false", "aria-controls": id("fork"),
     title: `Continue from what ${lane} has said, on a new lane`,
   }, "Fork");
+  fork.hidden = !model.get("forks");
   const stop = make("button", "", {
     type: "button", title: `Leave the picture of ${lane} as it is; the lane goes on`,
   }, "Stop watching");

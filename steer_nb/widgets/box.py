@@ -41,7 +41,7 @@ class Box(anywidget.AnyWidget):
         to arrive; on the thread of the message, so it only begins it. The box is busy until
         `answer`.
     **traits
-        `value`, `verb` and `said`, where they are not empty and Send.
+        `value`, `verb`, `said` and `forks`, where they are not empty, Send and True.
 
     Attributes
     ----------
@@ -55,6 +55,8 @@ class Box(anywidget.AnyWidget):
         Whether that was a failure.
     busy : bool
         Whether something is being done: nothing else is taken meanwhile.
+    forks : bool
+        Whether the lane can be forked.
     card : str
         The name of the card above it; empty where there is none.
     carrier : Carrier
@@ -73,6 +75,7 @@ class Box(anywidget.AnyWidget):
     lane = Unicode().tag(sync=True)
     card = Unicode().tag(sync=True)
     verb = Unicode("Send").tag(sync=True)
+    forks = Bool(True).tag(sync=True)
     value = Unicode().tag(sync=True)
     said = Unicode().tag(sync=True)
     bad = Bool(False).tag(sync=True)

@@ -55,6 +55,7 @@ _KINDS: Final = {
     "mcp_approval_request": "approval",
     "letta_approval_call": "call for you",
     "letta_tool_call": "agent's own tool",
+    "letta_tool_call_output": "result",
     "mcp_call": "MCP call",
     "mcp_list_tools": "MCP tools",
     "web_search_call": "web search",

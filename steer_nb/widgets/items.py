@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.widgets.calls import agent_of, answer_box, call_body, call_head
 from steer_nb.widgets.reading import Window
 from steer_nb.widgets.text import CAP, clip, esc, esc_strict, first_text, paragraphs, seconds, size
-from steer_nb.widgets.words import elapsed, gone, part_tail
+from steer_nb.widgets.words import continued, elapsed, gone, part_tail
 
 if TYPE_CHECKING:
     from steer_nb.ledger.state import ItemState, RequiredInputState, ResponseState
@@ -86,8 +86,10 @@ def _drawn(
         return _reasoning(response, item, now, reader)
     if kind == "agent_message":
         return _between_agents(item)
+    if kind == "letta_approval_response" and response.request is not None:
+        return "", 0  # the server's word for the answers that stand with their calls
     if kind.endswith("_output") or kind in ("mcp_approval_response", "letta_approval_response"):
-        return _output(item), 0
+        return _of_whom(response, item) + _output(item), 0
     call = item.data or {"type": kind}
     # Which text a call is made of depends on its kind; one of them at most has any.
     arguments, hidden = "", 0
@@ -99,6 +101,22 @@ def _drawn(
     return call_head(call) + call_body(call, arguments) + answer + _answer_note(
         asked, gone(response.lane)
     ), hidden
+
+
+def _of_whom(response: ResponseState, item: ItemState) -> str:
+    """Whose result it is, where the call stands in the run before: a Letta agent's."""
+    key = first_text([item.data.get("call_id")])
+    if item.type != "letta_tool_call_output" or _call(response, key) is not None:
+        return ""
+    before = continued(response)
+    call = None if before is None else _call(before, key)
+    named = (item if call is None else call).data.get("name")
+    return call_head({"type": item.type, "name": named, "call_id": key})
+
+
+def _call(response: ResponseState, key: str) -> ItemState | None:
+    found = (one for one in response.items.values() if one.data.get("call_id") == key)
+    return next((one for one in found if not (one.type or "").endswith("_output")), None)
 
 
 def _output(item: ItemState) -> str:

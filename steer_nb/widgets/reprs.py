@@ -68,7 +68,8 @@ def _session(session: Session) -> str:
         state = "connecting again"
     scenario = status["simulator"]
     where = f"the simulator ({scenario}), {session.url}" if scenario else session.url
-    facts = [state, where, f"model {status['model']}"]
+    # An agent of a Letta server has a model of its own.
+    facts = [state, where, *([f"model {status['model']}"] if status["model"] else ())]
     head = _title("Session", session.name, *facts)
     if not session.lanes:
         # No style sheet for two lines: this is what each cell that connects would save.

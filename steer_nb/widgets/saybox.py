@@ -67,7 +67,8 @@ class SayBox:
         self._stop = self.close if stop is None else stop
         self._show_fork = show
         name = plain(clip(lane.name, 60))
-        self.field = Box(name, self._act, value=lane.draft, said=said)
+        forks = lane.session.read(lambda ledger: ledger.dialect.forks)
+        self.field = Box(name, self._act, value=lane.draft, said=said, forks=forks)
         self.decide = DecideBox(lane, self._say)
         self.widget = styled([self.decide.widget, self.field], css="snb-say")
         self._pictures: list[Picture] = []

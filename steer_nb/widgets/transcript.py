@@ -15,7 +15,7 @@ from steer_nb.ledger.state import RequestState
 from steer_nb.widgets.items import LIVE_CAP, item_html
 from steer_nb.widgets.steers import decided, steer_line
 from steer_nb.widgets.text import clip, count, esc, esc_strict, size
-from steer_nb.widgets.words import input_text, part_tail, said_at
+from steer_nb.widgets.words import continued, input_text, part_tail, said_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,8 +192,11 @@ def _lone_request(request: RequestState) -> str:
     return _ask(request, trail)
 
 
-def _ask(request: RequestState, trail: str = "") -> str:
+def _ask(request: RequestState, trail: str = "", before: ResponseState | None = None) -> str:
     text = input_text(request.own_input)
+    for steer in before.steers if before is not None else ():  # those stand right above it
+        if steer.key in request.steers:
+            text = text.removeprefix(input_text(steer.input)).lstrip("\n")
     answers = count(len(request.answers), "answer") if request.answers else ""
     if not text and not answers and not trail:
         return ""
@@ -240,7 +243,7 @@ def response_blocks(
         if html:
             blocks.append(html)
     if start is None and response.request is not None and left > 0:
-        blocks += [ask] if (ask := _ask(response.request)) else []
+        blocks += [ask] if (ask := _ask(response.request, before=continued(response))) else []
     return blocks, hidden
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Chip",
     "by_need",
     "closed_by_person",
+    "continued",
     "elapsed",
     "gone",
     "input_text",
@@ -385,6 +386,15 @@ def input_text(value: Any) -> str:
             else:
                 lines.append(first_text([about.get("text")]))
     return "\n".join(line for line in lines if line)
+
+
+def continued(response: ResponseState) -> ResponseState | None:
+    """The response that its request answers, if that stands in the same lane."""
+    parent_id = None if response.request is None else response.request.previous_response_id
+    if parent_id is None:
+        return None
+    lane = reversed(response.lane.responses)
+    return next((one for one in lane if one.id == parent_id), None)
 
 
 def lane_meta(lane: LaneState, now: float, *, whole: bool = False) -> str:

@@ -155,6 +155,8 @@ _DESCRIBERS: dict[str, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]] = 
     "tool_search_call": _function,
     "mcp_approval_request": _approval,
     "multi_agent_call": _multi_agent,
+    "letta_approval_call": _function,
+    "letta_tool_call": _function,
 }
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
 from steer_nb import tool
+from steer_nb.widgets import LaneView
 from steer_nb.widgets.forms.form import ContinuationForm
 from steer_nb.widgets.forms.letta import LettaApprovalSection, LettaResultSection
+from steer_nb.widgets.forms.static import forms_text
 from tests.letta.stage import PATIENCE, runs_of
 from tests.widgets.talking import press
 from tests.widgets.test_decisions import Shown
@@ -96,6 +99,51 @@ def test_what_was_filled_elsewhere_is_shown(form):
         "no data", "I did it myself", "no",
     )  # fmt: skip
     assert all(one.valid for one in form.sections.values())
+
+
+def test_nothing_is_drawn_twice_and_each_result_names_its_call(form):
+    form.lane.send("And be quick.")
+    for section in form.sections.values():
+        if section.asked.name == "weather":
+            form.lane.fill(section.key, output="18 °C")
+        else:
+            form.lane.fill(section.key, approve=False, reason="no")
+    form.lane.send_continuation("Thank you.")
+    assert form.lane.wait(PATIENCE) == "idle"
+    view = LaneView(form.lane.session, form.lane).html
+    answer = view.partition("You steered:")[2]
+    assert answer.count("And be quick.") == 2  # what was queued, and what the agent made of it
+    assert "<b>You:</b> <bdi>Thank you.</bdi>" in answer
+    heads = re.findall(r"<b><bdi>(\w+)</bdi></b> <span[^>]*>(result|call for you)", view)
+    assert sorted(name for name, kind in heads if kind == "result") == [
+        "delete_file", "delete_file", "list_files", "weather",
+    ]  # fmt: skip
+    items = form.lane.session.trace.frames.items
+    assert items[items.type == "letta_tool_call_output"].name.isna().all()  # one message of four
+
+
+def test_an_answer_that_the_history_repeats_is_not_drawn_again(serve):
+    session, simulator = serve("files", tools=[weather])
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("Lisbon?")
+    assert lane.wait(PATIENCE) == "waiting_input"
+    lane.fill(lane.required_input[0].key, output="dry, and warm")
+    lane.send_continuation()
+    assert lane.wait(PATIENCE) == "idle"
+    kinds = set(session.trace.frames.items.type)
+    assert {"letta_approval_response", "letta_tool_call_output"} <= kinds
+    # Below its call, as the result that the server kept, and in what the agent says.
+    assert LaneView(session, lane).html.count("dry, and warm") == 3
+
+
+def test_the_record_of_a_form_tells_of_a_call_what_it_was_given(form):
+    text = forms_text([form.read()])
+    assert "message_id" not in text
+    assert '"/srv/old.log"' in text
+
+
+def test_a_conversation_of_an_agent_offers_no_fork(form):
+    assert Shown(form.lane).box.field.forks is False
 
 
 def test_the_box_below_a_lane_says_what_becomes_of_text(form):

@@ -66,6 +66,35 @@ def test_the_environment_says_where(shell, simulator, monkeypatch):
     assert "agent" in repr(session.lane("a", agent=simulator.agent_id))
 
 
+def test_the_simulator_plays_a_server_in_one_line(shell, capsys):
+    session = run(shell, "%steer connect --letta --simulate parallel --speed 0 --seed 4")
+    assert "the embedded simulator of a Letta server (scenario parallel)" in capsys.readouterr().out
+    run(shell, "%steer open cleaner")
+    assert session.lanes["cleaner"].settings["agent"] == session.simulator.agent_id
+    run(shell, "%%steer cleaner --wait\nTidy up.")
+    assert len(session.lanes["cleaner"].required_input) == 2
+    offers = KernelOffers(shell)
+    assert {"files", "parallel"} <= set(offers.words("scenario", ["--letta", "--simulate"]))
+    assert "planner" not in offers.words("scenario", ["--letta", "--simulate"])
+    letta = offers.words("option", ["--letta", "--simulate", "files", "--option"])
+    assert letta
+    assert set(letta) != set(offers.words("option", ["--simulate", "--option"]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("--letta --simulate planner", "no scenario 'planner'"),
+        ("--letta --speed 1", "add --simulate"),
+    ],
+)
+def test_what_the_simulator_cannot_play_is_said(shell, wrong, said, capsys, monkeypatch):
+    monkeypatch.delenv("LETTA_BASE_URL", raising=False)
+    done = shell.run_cell(f"%steer connect {wrong}")
+    assert said in str(done.error_in_exec) + capsys.readouterr().err
+    assert not steer_nb.sessions()
+
+
 @pytest.mark.parametrize("more", ["--simulate", "--speed 1", "http://127.0.0.1:1"])
 def test_letta_excludes_other_places(shell, more, capsys):
     done = shell.run_cell(f"%steer connect {more} --letta http://127.0.0.1:9")

@@ -514,11 +514,12 @@ from steer_nb.client.io import io_thread
 from steer_nb.simulator import AwaitSteer, RefuseSteers, Say, scenario
 @scenario("kept", "Says something, and waits or refuses steers.")
 def kept(turn):
-    if "refuse" in turn.prompt:
+    refuses = "refuse" in turn.prompt
+    if refuses:
         yield RefuseSteers("response_already_completed")
     yield Say(turn.prompt)
     if " " in turn.prompt:
-        yield AwaitSteer(1.0)
+        yield AwaitSteer(10.0 if refuses else 1.0)
 async def nowhere(_): pass
 def cut():
     transport = session.core.line.transport
@@ -558,7 +559,7 @@ def test_a_failed_steer_is_back_in_the_box_when_its_cell_has_ended(kernel: Kerne
     kernel.run("start(kept); LaneView(session, lane)")
     field = kernel.text_box()
     kernel.run(
-        "lane.create('refuse it')\nwhile lane.state != 'running': time.sleep(0.01)\n"
+        "lane.create('refuse it')\nwhile 'refuse it' not in lane.text: time.sleep(0.01)\n"
         "steer = lane.steer('Shorter')\nsteer.wait(10); time.sleep(0.5)"
     )
     assert kernel.widgets[field]["value"] == "", "while a cell runs nobody knows what is typed"

@@ -207,7 +207,9 @@ def test_nothing_secret_and_nothing_foreign_is_in_its_state(lane: Lane) -> None:
     box = Shown(lane).box
     state = box.field.get_state()
     ours = {key for key in state if not key.startswith("_")} - {"layout", "tabbable", "tooltip"}
-    assert ours == {"lane", "verb", "value", "said", "bad", "busy", "step", "heard", "card"}
+    assert ours == {
+        "lane", "verb", "value", "said", "bad", "busy", "step", "heard", "card", "forks",
+    }  # fmt: skip
     assert "sk-not-shown" not in json.dumps({key: str(value) for key, value in state.items()})
 
 

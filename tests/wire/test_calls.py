@@ -36,6 +36,12 @@ def test_each_kind(kind: str, lines: list[tuple[str, str]]) -> None:
     assert describe_call(CALLS[kind]) == lines
 
 
+@pytest.mark.parametrize("kind", ["letta_approval_call", "letta_tool_call"])
+def test_of_a_call_of_an_agent_its_arguments(kind: str) -> None:
+    call = {"type": kind, "name": "delete_file", "otid": "message-1", "arguments": '{"path": "/a"}'}
+    assert describe_call(call) == [("path", '"/a"')]
+
+
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
