@@ -247,6 +247,7 @@ def recover(
         service: Service = Responses(WebSocketTransport)
         policy = _policy(reconnect)
         given: Endpoint | None
+        where = url or str(was.get("url") or "")  # without one it would be the hosted service
         if trace.header.dialect == "letta":
             from steer_nb.letta import Letta, letta_endpoint
 
@@ -256,7 +257,6 @@ def recover(
                 simulator = start_letta(scenario, seed=len(trace))
                 agent, given = simulator.agent_id, letta_endpoint(simulator.base_url, api_key or "")
             else:
-                where = url or str(was.get("url") or "")  # by itself it would be the hosted service
                 given = letta_endpoint(where, api_key, headers) if where else None
             service, policy = Letta(policy, agent), NEVER
         elif url is None and client is None and was.get("simulator"):
@@ -267,7 +267,7 @@ def recover(
         elif client is not None:
             given = of_client(client, api_key=api_key, headers=headers)
         else:
-            given = from_environment(url or str(was.get("url") or ""), api_key, headers)
+            given = from_environment(where, api_key, headers) if where else None
         if given is None:
             msg = f"{journal.path} does not say where it was connected to: give url=..."
             raise InvalidInput(msg, field="url", rule="a URL")

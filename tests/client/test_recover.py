@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import steer_nb
-from steer_nb.errors import LaneBusy, ToolFailed, TraceError
+from steer_nb.errors import InvalidInput, LaneBusy, ToolFailed, TraceError
 from steer_nb.simulator import Simulator
 
 DOOMED = """
@@ -177,6 +177,19 @@ def test_nothing_to_recover_is_told(tmp_path):
         steer_nb.recover()
     with pytest.raises(TraceError, match="cannot be taken up"):
         steer_nb.recover(tmp_path / "none.jsonl")
+
+
+def test_a_journal_without_an_address_is_connected_to_nothing(simulator, tmp_path, monkeypatch):
+    """It was killed before it wrote one, and a key must go to no service that it did not name."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody")
+    path = tmp_path / "young.jsonl"
+    with steer_nb.connect(simulator.url, journal=False, quiet=True) as session:
+        session.trace.save(path)
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    with pytest.raises(InvalidInput, match="does not say where it was connected to: give url="):
+        steer_nb.recover(path, quiet=True)
+    with steer_nb.recover(path, url=simulator.url, quiet=True) as again:
+        assert not again.closed
 
 
 def test_the_embedded_simulator_begins_anew_and_the_conversation_is_repeated():
