@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.letta_events import LettaEvent, as_dict, is_translated, letta_event_of
-from steer_nb.ledger.letta_http import LettaRequest, released, request_of
+from steer_nb.ledger.letta_http import LettaRequest, declared, released, request_of
 from steer_nb.ledger.letta_items import Run
 from steer_nb.ledger.letta_lanes import Lane
 from steer_nb.ledger.letta_messages import message_facts
@@ -119,6 +119,10 @@ class LettaDialect:
         if entry.note == "unsent" and isinstance(data.get("lane"), str):
             lane = self._lane(data["lane"])
             lane.waiting = max(0, lane.waiting - 1)
+        settings = data.get("settings")
+        if entry.note == "lane" and isinstance(settings, dict):
+            # Each request will declare them: also what waited before is asked of them.
+            self._lane(data.get("lane")).client_tools = declared(settings.get("tools"))
         facts = read_note(entry)
         if entry.note != "closed":
             return facts

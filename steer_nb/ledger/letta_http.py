@@ -13,7 +13,7 @@ from steer_nb.wire.letta.inputs import lenient_input
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LettaRequest", "released", "request_of"]
+__all__ = ["LettaRequest", "declared", "released", "request_of"]
 
 _MESSAGES: Final = ("/messages", "/messages/stream", "/messages/async")
 _CANCELS: Final = ("/messages/cancel", "/cancel")
@@ -68,16 +68,26 @@ def request_of(asked: dict[str, Any], path: str) -> LettaRequest | None:
         said.append({"type": "letta_approval_response", "approvals": decisions})
         if number == 0:  # answers behind something else are dropped (1.2)
             answers += {one["tool_call_id"]: one for one in decisions}.values()
-    tools = asked.get("client_tools")
-    listed = tools if isinstance(tools, list) else []
-    names = (one.get("name") for one in listed if isinstance(one, dict))
     agent_id = asked.get("agent_id")
     return LettaRequest(
         {"type": "response.create", "input": said},
         tuple(dict(answer) for answer in answers),
-        frozenset(name for name in names if isinstance(name, str)),
+        declared(asked.get("client_tools")),
         agent_id if isinstance(agent_id, str) else None,
     )
+
+
+def declared(tools: object) -> frozenset[str]:
+    """Name the client's own tools among what may be a list of them.
+
+    Examples
+    --------
+    >>> sorted(declared([{"name": "weather"}, {}, None]))
+    ['weather']
+    """
+    listed = tools if isinstance(tools, list) else []
+    names = (one.get("name") for one in listed if isinstance(one, dict))
+    return frozenset(name for name in names if isinstance(name, str))
 
 
 def released(path: str, lane: str | None, run_ids: Sequence[str]) -> list[f.Fact]:

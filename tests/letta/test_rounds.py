@@ -203,6 +203,28 @@ def test_what_was_said_when_a_conversation_is_opened_is_there(serve):
     assert len(runs_of(simulator)) == 1
 
 
+def test_a_function_that_a_conversation_waits_for_is_known_when_it_is_opened(serve):
+    def weather(city: str) -> str:
+        """Tell the weather."""
+        return f"18 °C in {city}"
+
+    session, simulator = serve()
+    first = session.lane("a", agent=simulator.agent_id, tools=[weather])
+    first.create("weather, please")
+    first.wait(PATIENCE)
+    later = steer_nb.connect(letta=simulator.base_url, journal=False, quiet=True, name="later")
+    talk = first.settings["conversation"]
+    other = later.lane("b", conversation=talk, tools=[weather])
+    assert other.wait(PATIENCE) == "waiting_input"
+    (needed,) = other.required_input
+    assert other.run_tool(needed.key).item["type"] == "tool"
+    other.send_continuation()
+    assert other.wait(PATIENCE) == "idle"
+    assert "18 °C in" in other.text
+    rows = later.trace.frames.required_inputs
+    assert rows.stub_type.tolist() == ["letta_tool_return"]
+
+
 def test_a_preview_is_what_goes_out(serve):
     session, simulator = serve()
     lane = session.lane("a", agent=simulator.agent_id, max_steps=7)
