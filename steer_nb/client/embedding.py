@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.errors import ScenarioError
+
 if TYPE_CHECKING:
     from steer_nb.simulator import Simulator
     from steer_nb.simulator.letta import LettaSimulator
@@ -23,14 +25,30 @@ def start_simulator(wanted: Any = True, **options: Any) -> Simulator:
     Raises
     ------
     ScenarioError
-        No such scenario.
+        No such scenario, or one of the other dialect.
     """
     from steer_nb.simulator import Simulator
 
+    if _plays_letta(wanted):
+        what = f"{wanted!r} plays a Letta server"
+        msg = f"{what}: connect with letta=True as well, or %steer connect --letta --simulate."
+        raise ScenarioError(msg)
     if isinstance(wanted, Simulator):
         return wanted.start()
     scenario = "planner" if wanted is None or isinstance(wanted, bool) else wanted
     return Simulator(scenario, **options).start()
+
+
+def _plays_letta(wanted: Any) -> bool:
+    if not isinstance(wanted, str):
+        return getattr(getattr(wanted, "scenario", wanted), "dialect", None) == "letta"
+    from steer_nb.simulator import SCENARIOS
+
+    if wanted in SCENARIOS:
+        return False
+    from steer_nb.simulator.letta.scenarios import SCENARIOS as OF_LETTA
+
+    return wanted in OF_LETTA
 
 
 def start_letta(wanted: Any = True, **options: Any) -> LettaSimulator:

@@ -29,6 +29,12 @@ def test_it_is_started_and_ends_with_the_session(wanted, scenario):
     assert not simulator.running
 
 
+@pytest.mark.parametrize("wanted", ["files", LettaSimulator("story"), LettaSimulator().scenario])
+def test_one_that_plays_letta_is_asked_for_with_letta(wanted):
+    with pytest.raises(errors.ScenarioError, match="plays a Letta server: connect with letta=True"):
+        steer_nb.connect(simulate=wanted, journal=False, quiet=True)
+
+
 def test_a_lane_speaks_with_its_agent_where_it_names_none(monkeypatch):
     monkeypatch.setenv("LETTA_BASE_URL", "http://letta.example.org")
     monkeypatch.setenv("LETTA_API_KEY", "sk-let-secret")
