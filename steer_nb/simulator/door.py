@@ -32,10 +32,13 @@ class Door(ServerConnection):
     ----------
     reception : Reception
         Knows the answers.
+    doors : set of Door
+        Those that are open; it puts itself in, and out again.
     """
 
-    def __init__(self, *given: Any, reception: Reception, **more: Any) -> None:
+    def __init__(self, *given: Any, reception: Reception, doors: set[Door], **more: Any) -> None:
         super().__init__(*given, **more)
+        self._doors = doors
         self._reception = reception
         self._is_get: bool | None = None
         self._first = b""
@@ -43,6 +46,16 @@ class Door(ServerConnection):
         self._request: h11.Request | None = None
         self._body = b""
         self._answered = False
+
+    def connection_made(self, transport: Any) -> None:
+        """Be open."""
+        self._doors.add(self)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Be open no more."""
+        self._doors.discard(self)
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the socket; the first word says which kind of request it is."""

@@ -14,6 +14,7 @@ from steer_nb.simulator.addresses import cannot_listen
 from steer_nb.simulator.connection import Connection
 from steer_nb.simulator.door import Door
 from steer_nb.simulator.handshake import Reception
+from steer_nb.simulator.stopping import TURNS, accept_no_more
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -44,13 +45,14 @@ async def listen(
     async def handle(socket: ServerConnection) -> None:
         await Connection(service, socket, service.next_connection()).serve()
 
-    reception = Reception(service, api_key)
+    reception, doors = Reception(service, api_key), set[Door]()
+    door = partial(Door, reception=reception, doors=doors)
     try:
         server = await websocket_serve(
             handle,
             host,
             port,
-            create_connection=cast("type[ServerConnection]", partial(Door, reception=reception)),
+            create_connection=cast("type[ServerConnection]", door),
             process_request=reception.process_request,
             server_header=None,
             max_size=service.options.max_message_bytes,
@@ -64,7 +66,11 @@ async def listen(
     try:
         yield next(iter(server.sockets)).getsockname()[1]
     finally:
+        await accept_no_more(server.sockets)
         server.close()
         await server.wait_closed()
         await service.end()
-        await asyncio.sleep(0)  # let the transports' last callbacks run
+        for left in tuple(doors):  # the library knows nothing of who has not said what it wants
+            left.transport.abort()
+        for _ in range(TURNS):
+            await asyncio.sleep(0)

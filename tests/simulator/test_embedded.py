@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import socket
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 
 from steer_nb.errors import InvalidInput, SimulatorFailed
 from steer_nb.simulator import Simulator, serve_forever
+from steer_nb.simulator.letta import LettaSimulator
 from tests.support.simulated import answer, calls_of, wire
 
 
@@ -55,6 +58,38 @@ async def test_starts_again_and_remembers():
             two = await line.ask(previous_response_id=one["id"])
             assert two["previous_response_id"] == one["id"]
     assert len([e for e in simulator.account if e["kind"] == "connection"]) == 2
+
+
+def _knock(port, stop, said):
+    while not stop.is_set():
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(("127.0.0.1", port), 0.1) as one,
+        ):
+            one.sendall(said)
+
+
+@pytest.mark.parametrize("made", [Simulator, LettaSimulator])
+def test_who_comes_as_it_stops_is_sent_away(made, monkeypatch):
+    """A socket that was accepted and has no connection yet would never be closed."""
+    forgotten = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: forgotten.append(found.exc_value))
+    half = b"POST /simulator/clock HTTP/1.1\r\nHost: here\r\nContent-Length: 50\r\n\r\n{"
+    for _ in range(6):
+        simulator, stop = made(speed=0).start(), threading.Event()
+        knocking = [
+            threading.Thread(target=_knock, args=(simulator.port, stop, said))
+            for said in (b"", half) * 2
+        ]
+        for thread in knocking:
+            thread.start()
+        stop.wait(0.05)
+        simulator.stop()
+        stop.set()
+        for thread in knocking:
+            thread.join()
+    gc.collect()
+    assert forgotten == []
 
 
 def test_port_in_use():

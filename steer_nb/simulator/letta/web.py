@@ -22,6 +22,7 @@ from steer_nb.simulator.letta.sending import Started
 from steer_nb.simulator.letta.streaming import frames_of
 from steer_nb.simulator.letta.trouble import Refused
 from steer_nb.simulator.refusals import Refusal
+from steer_nb.simulator.stopping import TURNS, accept_no_more
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -364,6 +365,7 @@ async def listen(
     try:
         yield next(iter(server.sockets)).getsockname()[1]
     finally:
+        await accept_no_more(server.sockets)
         server.close()
         for connection in tuple(service.connections.values()):
             connection.cut()
@@ -372,4 +374,5 @@ async def listen(
         await asyncio.gather(*serving, return_exceptions=True)
         await service.end()
         await server.wait_closed()
-        await asyncio.sleep(0)  # let the transports' last callbacks run
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
