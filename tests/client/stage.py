@@ -41,7 +41,8 @@ class Stage:
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(PATIENCE)
+        # The library gives who came and has not said what it wants ten seconds, also at the end.
+        self._thread.join(3 * PATIENCE)
         assert not self._thread.is_alive()
 
     def _run(self) -> None:
