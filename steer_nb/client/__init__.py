@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from steer_nb.client.connecting import connect, recover
 from steer_nb.client.handles import Response, Steer
 from steer_nb.client.injects import Inject
 from steer_nb.client.io import io_thread
 from steer_nb.client.lane import Lane
 from steer_nb.client.reconnecting import Reconnect
-from steer_nb.client.registry import connect, current_session, recover, sessions
+from steer_nb.client.registry import current_session, sessions
 from steer_nb.client.replaying import Replay, replay
 from steer_nb.client.required import RequiredInput
 from steer_nb.client.session import Session

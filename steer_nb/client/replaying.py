@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.client.connecting import connect
 from steer_nb.client.io import tick, wait
-from steer_nb.client.registry import connect
 from steer_nb.client.replay_plan import Act, chosen_lanes, lane_of, plan
 from steer_nb.client.settings import LaneSettings
 from steer_nb.errors import WaitTimeout

@@ -182,13 +182,7 @@ class Sender:
         self._check_open(lane)
         parent = self._parent(lane)
         self._check_attached(lane, parent)
-        unanswered = [stub.key for stub in rules.unanswered(parent)]
-        reason = rules.may_continue(parent)
-        if reason is not None:
-            if unanswered and rules.parent_waiting(parent.lane) is parent:
-                msg = f"{on_lane(lane, reason)} Fill them, or answer all as cancelled."
-                raise RequiredInputOpen(msg, keys=tuple(unanswered))
-            raise NothingToContinue(on_lane(lane, reason))
+        self._check_answered(lane, parent)
         body = self._continuation_body(lane, parent, items, overrides)
         self._check_forks(lane)
         return self._outlet.create(lane, body, overrides.functions, None)
@@ -318,6 +312,17 @@ class Sender:
     def _check_attached(self, lane: LaneSettings, parent: ResponseState) -> None:
         if parent.lane.detached:
             raise LaneBusy(on_lane(lane, rules.may_create(self._core.ledger, lane.stream_id, None)))
+
+    def _check_answered(self, lane: LaneSettings, parent: ResponseState) -> None:
+        """Refuse a continuation that would lack answers, or that there is already."""
+        reason = rules.may_continue(parent)
+        if reason is None:
+            return
+        unanswered = tuple(stub.key for stub in rules.unanswered(parent))
+        if unanswered and rules.parent_waiting(parent.lane) is parent:
+            msg = f"{on_lane(lane, reason)} Fill them, or answer all as cancelled."
+            raise RequiredInputOpen(msg, keys=unanswered)
+        raise NothingToContinue(on_lane(lane, reason))
 
     def _check_forks(self, lane: LaneSettings) -> None:
         """Hold back what would take the place of a response that a fork has still to start from."""

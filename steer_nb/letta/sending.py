@@ -14,7 +14,6 @@ from steer_nb.errors import (
     InvalidInput,
     LaneBusy,
     NothingToContinue,
-    RequiredInputOpen,
     SteerError,
 )
 from steer_nb.ledger import keeping, rules
@@ -179,13 +178,7 @@ class LettaSender(Sender):
         """
         self._check_open(lane)
         parent = self._parent(lane)
-        unanswered = tuple(stub.key for stub in rules.unanswered(parent))
-        reason = rules.may_continue(parent)
-        if reason is not None:
-            if unanswered and rules.parent_waiting(parent.lane) is parent:
-                msg = f"{on_lane(lane, reason)} Fill them, or answer all as cancelled."
-                raise RequiredInputOpen(msg, keys=unanswered)
-            raise NothingToContinue(on_lane(lane, reason))
+        self._check_answered(lane, parent)
         if self._core.line.works_on(lane.stream_id):
             raise NotYet(on_lane(lane, "its run has not ended entirely; try again in a moment"))
         fields, functions = _own(overrides)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import queue
+import sys
 import threading
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.server import serve
@@ -41,9 +44,25 @@ class Stage:
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        # The library gives who came and has not said what it wants ten seconds, also at the end.
-        self._thread.join(3 * PATIENCE)
-        assert not self._thread.is_alive()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), self._hangs()
+
+    def _hangs(self) -> str:
+        """Where everything stands that does not end."""
+        told: queue.Queue[str] = queue.Queue()
+
+        def tell() -> None:
+            stacks = io.StringIO()
+            for task in asyncio.all_tasks(self._loop):
+                task.print_stack(file=stacks)
+            told.put(stacks.getvalue())
+
+        self._loop.call_soon_threadsafe(tell)
+        try:
+            return told.get(timeout=PATIENCE)
+        except queue.Empty:
+            frame = sys._current_frames().get(self._thread.ident or 0)
+            return "".join(traceback.format_stack(frame))
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

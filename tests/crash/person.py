@@ -7,10 +7,8 @@ nothing here can know more than a real one would.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,17 +17,17 @@ from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
 from steer_nb.client.injects import Inject
 from steer_nb.client.reconnecting import Reconnect
-from steer_nb.errors import SteerError, WaitTimeout
 from steer_nb.ledger import recovery, rules
 from steer_nb.ledger.state import LaneState, RequestState, SteerState
 from steer_nb.wire import TERMINAL_TYPES, decode
+from tests.crash.following import Follower, Stuck
 from tests.crash.plans import PLANS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from steer_nb import Ledger, Session
+    from tests.crash.following import Wish
     from tests.crash.plans import LanePlan, Plan, Steering
 
 __all__ = [
@@ -45,15 +43,9 @@ __all__ = [
 ]
 
 SOON = Reconnect(attempts=20, first_s=0.005, longest_s=0.05, rotate_s=None)
-PATIENCE = 12.0
-MOST_DECISIONS = 120
 MOST_CRASHES = 2
 BUSY = ("running", "queued")
 PNG = "data:image/png;base64,iVBORw0KGgo="
-
-
-class Stuck(AssertionError):
-    """The person cannot go on, or would never end."""
 
 
 @dataclass(frozen=True)
@@ -128,56 +120,27 @@ def live(name: str, url: str, directory: Path, policy: Policy, again: bool) -> N
         Person(session, plan, policy, directory).run()
 
 
-class Person:
+class Person(Follower):
     """Drives a session through a plan."""
 
     def __init__(self, session: Session, plan: Plan, policy: Policy, directory: Path) -> None:
-        self.session = session
+        super().__init__(session)
         self.plan = plan
         self.policy = policy
         self.directory = directory
-        self.log: list[str] = []
-        self.refused: list[str] = []
 
-    def run(self, patience: float = PATIENCE) -> None:
-        """Say and do everything, until every lane has reached its end."""
-        end = time.monotonic() + patience
-        decisions = 0
-        while True:
-            seen, wishes = self.session.read(self._look)
-            if self._do(wishes):
-                decisions += 1
-                if decisions > MOST_DECISIONS:
-                    raise Stuck(self._where("does not end"))
-                continue
-            if self.session.read(self._finished):  # now, as wishes may have been refused
-                return
-            if self.session.closed:
-                raise Stuck(self._where("lost the session"))
-            if time.monotonic() > end:
-                raise Stuck(self._where("has waited too long"))
-            with contextlib.suppress(WaitTimeout):
-                self.session.until(lambda ledger, seen=seen: self._wakes(ledger, seen), 0.25, str)
+    def wishes(self, ledger: Ledger) -> list[Wish]:
+        """What there is to see at once, lane by lane; nothing, while the line is lost."""
+        if not self.session.core.line.connected:
+            return []
+        return [
+            (f"{lane.name}: {words}", act)
+            for lane in self.plan.lanes
+            for words, act in self._wishes(ledger, lane)
+        ]
 
-    def _look(self, ledger: Ledger) -> tuple[int, list[tuple[str, str, Callable[[], Any]]]]:
-        """What there is to see at once: the ledger's version, and what can be done."""
-        wishes = []
-        if self.session.core.line.connected:
-            for lane in self.plan.lanes:
-                wishes += [(lane.name, *wish) for wish in self._wishes(ledger, lane)]
-        return ledger.version, wishes
-
-    def _wakes(self, ledger: Ledger, seen: int) -> Literal[True] | None:
-        """Whether something happened that gives the person anything to do."""
-        if ledger.version == seen:
-            return None
-        return True if self._finished(ledger) or self._look(ledger)[1] else None
-
-    def _where(self, what: str) -> str:
-        status = self.session.status()
-        return f"the person {what}: {status}; did {self.log[-12:]}; was refused {self.refused[-6:]}"
-
-    def _finished(self, ledger: Ledger) -> bool:
+    def finished(self, ledger: Ledger) -> bool:
+        """Whether nothing is left to say, to decide or to wait for."""
         for lane in self.plan.lanes:
             state = ledger.lanes.get(lane.name)
             if state is None or self._unsaid(ledger, state, lane) is not None:
@@ -202,22 +165,9 @@ class Person:
         ends = TERMINAL_TYPES - {"response.done"}
         return last is not None and decode(last.raw or "").type in ends
 
-    def _do(self, wishes: list[tuple[str, str, Callable[[], Any]]]) -> bool:
-        """Do the first thing that can be done; whether anything was."""
-        for lane, words, act in wishes:
-            try:
-                act()
-            except SteerError as error:
-                # Not now: something happened since it was wished for, or comes first.
-                self.refused.append(f"{lane}: {words}: {type(error).__name__}: {error}")
-                continue
-            self.log.append(f"{lane}: {words}")
-            return True
-        return False
-
     # -- what the person wants, the most urgent first ------------------------------------------
 
-    def _wishes(self, ledger: Ledger, plan: LanePlan) -> list[tuple[str, Callable[[], Any]]]:
+    def _wishes(self, ledger: Ledger, plan: LanePlan) -> list[Wish]:
         session, name = self.session, plan.name
         if name not in session.lanes:
             return self._opening(ledger, plan)
@@ -229,13 +179,13 @@ class Person:
             choice = offer.choice(way) if way != "first" else None
             word = (choice or offer.choices[0]).word
             return [(f"recover {word}", lambda: lane.recover(word))]
-        wishes: list[tuple[str, Callable[[], Any]]] = []
+        wishes: list[Wish] = []
         wishes += self._decisions(ledger, state)
         wishes += self._words(ledger, state, plan)
         wishes += self._answers(ledger, state, plan)
         return wishes
 
-    def _opening(self, ledger: Ledger, plan: LanePlan) -> list[tuple[str, Callable[[], Any]]]:
+    def _opening(self, ledger: Ledger, plan: LanePlan) -> list[Wish]:
         def options() -> dict[str, Any]:
             tools = tools_for(plan.tools, self.directory)
             return {**plan.settings, "tools": tools} if tools else plan.settings
@@ -251,8 +201,8 @@ class Person:
             return [("open", lambda: self.session.lane(plan.name, **options()))]
         return [("fork", lambda: self.session.lanes[source.name].fork(plan.name, **options()))]
 
-    def _decisions(self, ledger: Ledger, state: LaneState) -> list[tuple[str, Callable[[], Any]]]:
-        wishes: list[tuple[str, Callable[[], Any]]] = []
+    def _decisions(self, ledger: Ledger, state: LaneState) -> list[Wish]:
+        wishes: list[Wish] = []
         messages: list[Any] = [s for r in state.responses for s in r.steers] + state.requests
         for inject in (inject for r in state.responses for inject in r.injects):
             handle = Inject(self.session, inject.key)
@@ -298,12 +248,10 @@ class Person:
         forgotten = code in ("previous_response_not_found", "not_sent")
         return forgotten or (self.policy.again and message.key.startswith("steer"))
 
-    def _answers(
-        self, ledger: Ledger, state: LaneState, plan: LanePlan
-    ) -> list[tuple[str, Callable[[], Any]]]:
+    def _answers(self, ledger: Ledger, state: LaneState, plan: LanePlan) -> list[Wish]:
         lane = self.session.lanes[plan.name]
         running = self.session.core.runner.running
-        wishes: list[tuple[str, Callable[[], Any]]] = []
+        wishes: list[Wish] = []
         for stub in askable(state):
             place = (stub.parent_id, stub.key)
             if stub.state != "open" or place in running:
@@ -331,9 +279,7 @@ class Person:
                 wishes.append(("continue", lane.send_continuation))
         return wishes
 
-    def _words(
-        self, ledger: Ledger, state: LaneState, plan: LanePlan
-    ) -> list[tuple[str, Callable[[], Any]]]:
+    def _words(self, ledger: Ledger, state: LaneState, plan: LanePlan) -> list[Wish]:
         lane = self.session.lanes[plan.name]
         word = rules.lane_word(state)
         unsaid = self._unsaid(ledger, state, plan)
@@ -348,7 +294,7 @@ class Person:
             return []
         if steering is None:
             return [(f"queue {text!r}", lambda: lane.create(text))] if at_once else []
-        wishes: list[tuple[str, Callable[[], Any]]] = []
+        wishes: list[Wish] = []
         if self._moment(state, steering):
             wishes.append((f"steer {text!r}", lambda: lane.steer(text)))
         return wishes

@@ -14,7 +14,7 @@ import traceback
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from steer_nb.client import reconnecting
 from steer_nb.simulator import Simulator
@@ -29,13 +29,17 @@ if TYPE_CHECKING:
 
     from tests.crash.proxy import Kill, Side
 
+P = TypeVar("P", bound="Point")
+
 __all__ = [
     "SIDES",
     "Outcome",
     "Point",
     "Victim",
     "count_messages",
+    "counted",
     "crash_twice",
+    "in_a_folder",
     "points_of",
     "pool_of",
     "run_point",
@@ -85,11 +89,17 @@ class Point:
         return (first,) if self.then is None else (first, self.then)
 
     @property
+    def chosen(self) -> str:
+        """Names its plan on the command line."""
+        return f"--plan '{self.plan}'"
+
+    @property
     def command(self) -> str:
+        """What tries it again."""
         then = self.then
         more = "" if then is None else f" --then {then.number}-{then.side}-{then.kill}"
         return (
-            f"python -m tests.crash --plan '{self.plan}' --point {self.number} --side {self.side} "
+            f"python -m tests.crash {self.chosen} --point {self.number} --side {self.side} "
             f"--kill {self.kill}{more} --policy {self.policy}{' --fine' if self.fine else ''}"
         )
 
@@ -108,12 +118,15 @@ class Outcome:
 
 def run_point(point: Point, directory: Path | None = None) -> Outcome:
     """Crash at a point, recover, go on to the end, and check."""
-    if directory is not None:
-        return _run(point, directory)
+    return in_a_folder(_run, point) if directory is None else _run(point, directory)
+
+
+def in_a_folder(run: Callable[[P, Path], Outcome], point: P) -> Outcome:
+    """Try a point in a folder of its own, in memory where there is such a place."""
     place = MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=place, prefix="steer-nb-crash-") as made:
         try:
-            return _run(point, Path(made))
+            return run(point, Path(made))
         except Exception as error:  # noqa: BLE001 - the others shall be tried all the same
             faults = (f"{type(error).__name__}: {error}", where(error))
             return Outcome(point, faults, reached=False, messages=0, seconds=0.0)
@@ -229,7 +242,14 @@ def count_messages(
     plans: Iterable[str], pool: ProcessPoolExecutor, *, fine: bool = False
 ) -> dict[str, int]:
     """How many messages pass when nothing is lost, which already has to be right."""
-    outcomes = list(pool.map(run_point, [Point(plan, fine=fine) for plan in plans]))
+    return counted(run_point, [Point(plan, fine=fine) for plan in plans], pool)
+
+
+def counted(
+    run: Callable[[P], Outcome], points: Iterable[P], pool: ProcessPoolExecutor
+) -> dict[str, int]:
+    """How many messages pass at points where nothing is lost, by plan."""
+    outcomes = list(pool.map(run, points))
     assert [outcome for outcome in outcomes if outcome.faults] == []
     return {outcome.point.plan: outcome.messages for outcome in outcomes}
 

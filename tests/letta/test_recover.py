@@ -10,6 +10,7 @@ import sys
 import textwrap
 
 import httpx
+import openai
 import pytest
 
 import steer_nb
@@ -266,3 +267,10 @@ def test_a_journal_without_an_address_is_connected_to_nothing(serve, tmp_path):
     with pytest.raises(errors.InvalidInput, match="does not say where it was connected to"):
         recover(path, name="again")
     assert not recover(path, name="again", url=simulator.base_url).closed
+
+
+def test_a_client_of_another_service_is_refused(serve, tmp_path):
+    session, _ = serve(journal=tmp_path / "journals")
+    path = copied(session, tmp_path)
+    with pytest.raises(errors.InvalidInput, match="is of a Letta server, and a client of the Resp"):
+        steer_nb.recover(path, client=openai.OpenAI(api_key="any"), name="again", quiet=True)

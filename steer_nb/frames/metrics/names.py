@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steer_nb.frames.base import Frames
     from steer_nb.frames.columns import Columns
 
-__all__ = ["FRAME_NAMES", "LaneTables", "frame_named"]
+__all__ = ["FRAME_NAMES", "LaneTables", "check_made", "frame_named"]
 
 _METRICS: Final = {f"metrics.{name}": name for name in METRICS}
 FRAME_NAMES: Final = (*TABLES, "wide", "summary", *_METRICS)
@@ -44,6 +44,30 @@ class LaneTables:
     def __getitem__(self, name: str) -> pd.DataFrame:
         about_lanes = "lane_id" in TABLES[name].all
         return self._frames.table(name, lane=self._lane if about_lanes else None)
+
+
+def check_made(name: str, columns: object) -> None:
+    """Refuse what is none of the frames that are made of tables, or its columns.
+
+    Raises
+    ------
+    UnknownFrame
+        There is none of that name; the message names the ones there are.
+    UnknownColumn
+        Columns are asked for, and only tables have groups of them.
+
+    Examples
+    --------
+    >>> check_made("summary", None)
+    """
+    if name not in FRAME_NAMES:
+        close = difflib.get_close_matches(str(name), FRAME_NAMES, n=1, cutoff=0.5)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        msg = f"There is no frame {name!r}.{hint} Frames: {', '.join(FRAME_NAMES)}."
+        raise UnknownFrame(msg)
+    if columns is not None:
+        msg = f"{name!r} has no groups of columns: ask for it without."
+        raise UnknownColumn(msg)
 
 
 def frame_named(
@@ -80,14 +104,7 @@ def frame_named(
     """
     if name in TABLES:
         return frames.table(name, columns, lane=lane)
-    if name not in FRAME_NAMES:
-        close = difflib.get_close_matches(str(name), FRAME_NAMES, n=1, cutoff=0.5)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        msg = f"There is no frame {name!r}.{hint} Frames: {', '.join(FRAME_NAMES)}."
-        raise UnknownFrame(msg)
-    if columns is not None:
-        msg = f"{name!r} has no groups of columns: ask for it without."
-        raise UnknownColumn(msg)
+    check_made(name, columns)
     if name == "wide":
         wide = frames.wide()
         if lane is None:

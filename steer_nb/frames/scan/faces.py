@@ -170,11 +170,14 @@ class ScanFrames:
         make = partial(tasks.table, name, chosen.names, lane)
         return self._place.graph.each(name, [make], meta)
 
-    def wide(self) -> dd.DataFrame:
-        """Give the events joined with what they belong to; see `steer_nb.frames.Frames.wide`."""
+    def wide(self, *, lane: str | None = None) -> dd.DataFrame:
+        """Give the events joined with what they belong to; see `steer_nb.frames.Frames.wide`.
+
+        With `lane` it has the rows of lanes of that name.
+        """
         self._place.check(("events", "lanes", "responses", "items"))
         meta = wide_of(lambda _, columns: meta_of(columns.columns), several=True)
-        return self._place.graph.each("wide", [tasks.wide], meta)
+        return self._place.graph.each("wide", [partial(tasks.wide, lane)], meta)
 
     def __getitem__(self, name: str) -> dd.DataFrame:
         return self.table(name)

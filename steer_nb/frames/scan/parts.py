@@ -20,7 +20,7 @@ from steer_nb.trace import TraceSet
 from steer_nb.trace.readers.loading import Gathering
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -47,6 +47,9 @@ class Part(Protocol):
 
     def wide(self) -> pd.DataFrame:
         """Give the events joined with what they belong to."""
+
+    def lane_ids(self, lane: str) -> Collection[str]:
+        """Name the lanes of that name; none, where there is none."""
 
 
 def tables_of(part: Part, lane: str | None = None) -> Tables:
@@ -154,11 +157,8 @@ class Recorded:
         if name == "problems":
             return joined_all([self.left_out(columns), self.found(columns)])
         frames = self._frames(0)
-        if lane is not None:
-            try:
-                frames.lane_ids(lane)
-            except UnknownLane:
-                return frame_of(resolve(TABLES[name], columns), {})
+        if lane is not None and not self.lane_ids(lane):
+            return frame_of(resolve(TABLES[name], columns), {})
         return frames.table(name, columns, lane=lane)
 
     def left_out(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -172,6 +172,13 @@ class Recorded:
     def wide(self) -> pd.DataFrame:
         """Give the events joined with what they belong to."""
         return self._frames(0).wide()
+
+    def lane_ids(self, lane: str) -> Collection[str]:
+        """Name the lanes of that name; none, where there is none."""
+        try:
+            return self._frames(0).lane_ids(lane)
+        except UnknownLane:
+            return ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Recorded, (self.files, self.base, self.strict, self.fates)
@@ -231,14 +238,15 @@ class Stored:
         if lane is None:
             return self._read(name, wanted)
         frame = self._read(name, resolve(TABLES[name], (*wanted.names, "lane_id")))
-        frame = frame[frame["lane_id"].isin(self._lane_ids(lane)).to_numpy(dtype=bool)]
+        frame = frame[frame["lane_id"].isin(self.lane_ids(lane)).to_numpy(dtype=bool)]
         return frame[list(wanted.names)].reset_index(drop=True)
 
     def wide(self) -> pd.DataFrame:
         """Give the events joined with what they belong to."""
         return wide_of(self._read_group, several=True)
 
-    def _lane_ids(self, lane: str) -> set[str]:
+    def lane_ids(self, lane: str) -> Collection[str]:
+        """Name the lanes of that name; none, where there is none."""
         lanes = self.table("lanes", ("lane_id", "stream_id"))
         names = lanes["stream_id"].fillna(DEFAULT_LANE)
         return set(lanes.loc[(names == lane).to_numpy(dtype=bool), "lane_id"])

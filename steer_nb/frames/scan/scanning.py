@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.errors import InvalidInput, TraceError, UnknownColumn, UnknownFrame
+from steer_nb.errors import InvalidInput, TraceError
 from steer_nb.frames.metrics.difference import TraceDiff, side_of, sides_together
 from steer_nb.frames.metrics.measures import STALL_S, checked_stall
-from steer_nb.frames.metrics.names import FRAME_NAMES
+from steer_nb.frames.metrics.names import check_made
 from steer_nb.frames.metrics.prices import Prices
 from steer_nb.frames.metrics.summary import SummaryColumns
 from steer_nb.frames.scan import tasks
@@ -214,21 +213,9 @@ class Scan:
         """
         if name in TABLES:
             return self.frames.table(name, columns, lane=lane)
-        if name not in FRAME_NAMES:
-            close = difflib.get_close_matches(str(name), FRAME_NAMES, n=1, cutoff=0.5)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            msg = f"There is no frame {name!r}.{hint} Frames: {', '.join(FRAME_NAMES)}."
-            raise UnknownFrame(msg)
-        if columns is not None:
-            msg = f"{name!r} has no groups of columns: ask for it without."
-            raise UnknownColumn(msg)
+        check_made(name, columns)
         if name == "wide":
-            wide = self.frames.wide()
-            if lane is None:
-                return wide
-            here = wide["lane_id"].str.endswith(f"/{lane}").fillna(value=False).astype(bool)
-            kept: dd.DataFrame = wide[here]
-            return kept
+            return self.frames.wide(lane=lane)
         if name == "summary":
             return self._summary(None, STALL_S, lane)
         return ScanMetrics(self._place, lane).table(name.removeprefix("metrics."))

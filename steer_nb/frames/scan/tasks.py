@@ -53,9 +53,13 @@ def found(columns: tuple[str, ...], part: Recorded) -> pd.DataFrame:
     return _alone(part.found(columns))
 
 
-def wide(part: Part) -> pd.DataFrame:
+def wide(lane: str | None, part: Part) -> pd.DataFrame:
     """Give the events joined with what they belong to."""
-    return _alone(part.wide())
+    frame = part.wide()
+    if lane is not None:
+        kept = frame["lane_id"].isin(part.lane_ids(lane)).to_numpy(dtype=bool)
+        frame = frame[kept].reset_index(drop=True)
+    return _alone(frame)
 
 
 def metric(name: str, lane: str | None, part: Part) -> pd.DataFrame:

@@ -22,6 +22,7 @@ __all__ = [
     "Way",
     "described",
     "only_connection",
+    "real_seconds",
     "times",
 ]
 
@@ -54,6 +55,11 @@ def described(default: Any, help: str) -> Any:  # noqa: A002 - the word people k
 def times(default: int | None = 1) -> Any:
     """Make the field that says how often."""
     return described(default, "How many it strikes, over all connections; None: no end.")
+
+
+def real_seconds() -> Any:
+    """Make the field that says how long."""
+    return described(None, "Real seconds, whatever the speed; None: until the fault is taken away.")
 
 
 def only_connection() -> Any:

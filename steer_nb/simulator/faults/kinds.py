@@ -13,6 +13,7 @@ from steer_nb.simulator.faults.fault import (
     Way,
     described,
     only_connection,
+    real_seconds,
     times,
 )
 
@@ -74,9 +75,7 @@ class Stall(MessageFault):
     help: ClassVar[str] = "wait before a message; with times=none: be slow"
 
     direction: Literal["out", "in"] = described("out", _DIRECTION)
-    seconds: float | None = described(
-        None, "Real seconds, whatever the speed; None: until the fault is taken away."
-    )
+    seconds: float | None = real_seconds()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Final, Literal
 
 from steer_nb.simulator.faults import Facts, Fault, Way, list_faults
-from steer_nb.simulator.faults.fault import described, only_connection, times
+from steer_nb.simulator.faults.fault import described, only_connection, real_seconds, times
 
 __all__ = [
     "LETTA_FAULTS",
@@ -99,9 +99,7 @@ class Stall(LettaFault):
     help: ClassVar[str] = "wait before a frame; with times=none: be slow"
     way: ClassVar[Way] = "out"
 
-    seconds: float | None = described(
-        None, "Real seconds, whatever the speed; None: until the fault is taken away."
-    )
+    seconds: float | None = real_seconds()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -222,9 +220,7 @@ class HoldTool(LettaFault):
     help: ClassVar[str] = "let a server tool begin late"
     way: ClassVar[Way] = "tool"
 
-    seconds: float | None = described(
-        None, "Real seconds, whatever the speed; None: until the fault is taken away."
-    )
+    seconds: float | None = real_seconds()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -235,9 +231,7 @@ class HoldModel(LettaFault):
     help: ClassVar[str] = "let a call of the model begin late"
     way: ClassVar[Way] = "call"
 
-    seconds: float | None = described(
-        None, "Real seconds, whatever the speed; None: until the fault is taken away."
-    )
+    seconds: float | None = real_seconds()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -6,36 +6,33 @@ crash goes on where the journal ends.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import steer_nb
 from steer_nb.client.answers import askable
 from steer_nb.client.handles import Response, Steer
-from steer_nb.errors import ConnectionFailed, InvalidInput, SteerError, WaitTimeout
+from steer_nb.errors import ConnectionFailed, InvalidInput
 from steer_nb.ledger import keeping, rules
 from steer_nb.ledger.state import LaneState
+from tests.crash.following import Follower
 from tests.crash.letta.plans import PLANS
-from tests.crash.person import SOON, Stuck
+from tests.crash.person import SOON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from steer_nb import Ledger, Session
+    from tests.crash.following import Wish
     from tests.crash.letta.plans import LettaLanePlan, LettaPlan
 
 __all__ = ["POLICIES", "LettaPerson", "begin", "come_back", "live"]
 
-PATIENCE = 20.0
-MOST_DECISIONS = 60
 POLICIES = ("again", "drop")
 """What is unknown, was held or never left: it is sent again, or dropped."""
 REASON = "it is needed"
-Wish = tuple[str, "Callable[[], Any]"]
 
 
 def tools_for(word: str, directory: Path) -> list[Any]:
@@ -105,53 +102,25 @@ def live(name: str, url: str, directory: Path, policy: str, agent: str, again: b
         LettaPerson(session, plan, policy, agent).run()
 
 
-class LettaPerson:
+class LettaPerson(Follower):
     """Drives a session through a plan."""
 
+    patience = 20.0
+    most_decisions = 60
+    glance = 0.1
+
     def __init__(self, session: Session, plan: LettaPlan, policy: str, agent: str) -> None:
-        self.session = session
+        super().__init__(session)
         self.plan = plan
         self.again = policy == "again"
         self.agent = agent
-        self.log: list[str] = []
-        self.refused: list[str] = []
 
-    def run(self, patience: float = PATIENCE) -> None:
-        """Say and decide everything, until every lane has reached its end."""
-        end = time.monotonic() + patience
-        decisions = 0
-        while True:
-            seen, wishes = self.session.read(self._look)
-            if self._do(wishes):
-                decisions += 1
-                if decisions > MOST_DECISIONS:
-                    raise Stuck(self._where("does not end"))
-                continue
-            if self.session.read(self._finished):
-                return
-            if self.session.closed:
-                raise Stuck(self._where("lost the session"))
-            if time.monotonic() > end:
-                raise Stuck(self._where("has waited too long"))
-            with contextlib.suppress(WaitTimeout):
-                self.session.until(lambda ledger, seen=seen: self._wakes(ledger, seen), 0.1, str)
+    def wishes(self, ledger: Ledger) -> list[Wish]:
+        """What there is to see at once, lane by lane."""
+        return [wish for lane in self.plan.lanes for wish in self._wishes(ledger, lane)]
 
-    def _look(self, ledger: Ledger) -> tuple[int, list[Wish]]:
-        wishes: list[Wish] = []
-        for plan in self.plan.lanes:
-            wishes += self._wishes(ledger, plan)
-        return ledger.version, wishes
-
-    def _wakes(self, ledger: Ledger, seen: int) -> bool | None:
-        if ledger.version == seen:
-            return None
-        return True if self._finished(ledger) or self._look(ledger)[1] else None
-
-    def _where(self, what: str) -> str:
-        status = self.session.status()
-        return f"the person {what}: {status}; did {self.log[-12:]}; was refused {self.refused[-6:]}"
-
-    def _finished(self, ledger: Ledger) -> bool:
+    def finished(self, ledger: Ledger) -> bool:
+        """Whether nothing is left to say, to decide or to wait for."""
         if any(lane.name not in self.session.lanes for lane in self.plan.lanes):
             return False
         for lane in self.plan.lanes:
@@ -165,18 +134,6 @@ class LettaPerson:
             if self._decisions(state):
                 return False
         return True
-
-    def _do(self, wishes: list[Wish]) -> bool:
-        for words, act in wishes:
-            try:
-                act()
-            except SteerError as error:
-                # Not now: something happened since it was wished for, or comes first.
-                self.refused.append(f"{words}: {type(error).__name__}: {error}")
-                continue
-            self.log.append(words)
-            return True
-        return False
 
     # -- what the person wants, the most urgent first ------------------------------------------
 

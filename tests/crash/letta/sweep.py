@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steer_nb.simulator.letta import LettaSimulator
@@ -15,57 +12,33 @@ from tests.crash.letta.invariants import letta_broken
 from tests.crash.letta.person import POLICIES, LettaPerson, begin, come_back, live
 from tests.crash.letta.plans import PLANS
 from tests.crash.letta.proxy import HttpProxy
-from tests.crash.proxy import Cut
-from tests.crash.sweep import MEMORY, SIDES, Outcome, Victim, where
+from tests.crash.sweep import SIDES, Outcome, Point, Victim, counted, in_a_folder, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from concurrent.futures import ProcessPoolExecutor
+    from pathlib import Path
 
-    from tests.crash.proxy import Kill, Side
+    from tests.crash.proxy import Kill
 
 __all__ = ["LettaPoint", "count_letta", "letta_points", "run_letta"]
 
 
 @dataclass(frozen=True)
-class LettaPoint:
-    """One crash: where, how, and how the person decides afterwards; number 0 is no crash at all."""
+class LettaPoint(Point):
+    """One crash of a talk with a Letta agent."""
 
-    plan: str
-    number: int = 0
-    side: Side = "before"
-    kill: Kill = "connection"
     policy: str = "again"
-    then: Cut | None = None
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
-        """The crashes, in order."""
-        if not self.number:
-            return ()
-        first = Cut(self.number, self.side, self.kill)
-        return (first,) if self.then is None else (first, self.then)
-
-    @property
-    def command(self) -> str:
-        """What tries it again."""
-        then = self.then
-        more = "" if then is None else f" --then {then.number}-{then.side}-{then.kill}"
-        return (
-            f"python -m tests.crash --letta --plan {self.plan} --point {self.number} "
-            f"--side {self.side} --kill {self.kill}{more} --policy {self.policy}"
-        )
+    def chosen(self) -> str:
+        """Names its plan on the command line."""
+        return f"--letta --plan {self.plan}"
 
 
 def run_letta(point: LettaPoint) -> Outcome:
     """Crash at a point, recover, go on to the end, and check."""
-    place = MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=place, prefix="steer-nb-crash-") as made:
-        try:
-            return _run(point, Path(made))
-        except Exception as error:  # noqa: BLE001 - the others shall be tried all the same
-            faults = (f"{type(error).__name__}: {error}", where(error))
-            return Outcome(point, faults, reached=False, messages=0, seconds=0.0)
+    return in_a_folder(_run, point)
 
 
 def _run(point: LettaPoint, directory: Path) -> Outcome:
@@ -103,9 +76,7 @@ def _run(point: LettaPoint, directory: Path) -> Outcome:
 
 def count_letta(plans: Iterable[str], pool: ProcessPoolExecutor) -> dict[str, int]:
     """How many messages and frames pass when nothing is lost, which already has to be right."""
-    outcomes = list(pool.map(run_letta, [LettaPoint(plan) for plan in plans]))
-    assert [outcome for outcome in outcomes if outcome.faults] == []
-    return {outcome.point.plan: outcome.messages for outcome in outcomes}
+    return counted(run_letta, [LettaPoint(plan) for plan in plans], pool)
 
 
 def letta_points(

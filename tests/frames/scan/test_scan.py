@@ -88,7 +88,7 @@ class TestEqual:
     @pytest.mark.parametrize("lane", ["a", "(default)"])
     def test_a_lane(self, folder, loaded, lane):
         runs = steer_nb.scan(folder, partition_size=20_000)
-        names = ["events", "items", "summary", *(f"metrics.{name}" for name in METRICS)]
+        names = ["events", "items", "wide", "summary", *(f"metrics.{name}" for name in METRICS)]
         lazy = [runs.frame(name, lane=lane) for name in names]
         for name, frame in zip(names, dask.compute(*lazy), strict=True):
             # Dask does not ask empty partitions which words there are.

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import steer_nb
-from steer_nb.errors import TraceError, UnknownColumn
+from steer_nb.errors import TraceError, UnknownColumn, UnknownLane
 from steer_nb.frames import FRAME_NAMES, TABLES, Metrics, read_parquet, read_table, summary_of
 from steer_nb.frames.metrics.names import LaneTables
 from steer_nb.trace import TraceSet
@@ -70,6 +70,13 @@ def test_metrics_are_those_of_what_is_read_back(stored):
     assert_same(priced, summary_of(back, prices=PRICES), "summary")
 
 
+def lane_ids(runs, lane):
+    try:
+        return runs.frames.lane_ids(lane)
+    except UnknownLane:
+        return []
+
+
 def test_wide_and_lanes(stored, loaded):
     runs = steer_nb.scan(stored, partition_size=1)
     wide, steers = dask.compute(runs.frames.wide(), runs.frame("metrics.steers", lane="a"))
@@ -82,6 +89,11 @@ def test_wide_and_lanes(stored, loaded):
     assert sorted(steers["steer_key"]) == sorted(of_lane["steer_key"])
     assert len(of_lane)
     assert len(runs.frames.table("events", lane="none").compute()) == 0
+    for lane in ("a", "(default)", "none"):
+        found = runs.frame("wide", lane=lane).compute()
+        ids = lane_ids(loaded, lane)
+        assert sorted(found["event_id"]) == sorted(got["event_id"][got["lane_id"].isin(ids)])
+        assert bool(len(found)) == bool(ids)
 
 
 def test_nothing_but_names_is_read_before(stored, tmp_path):
