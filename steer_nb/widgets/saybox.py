@@ -272,7 +272,7 @@ class SayBox:
             return
         held = self._held
         self._keeper.now()  # until it is on its way it can still be refused, or the kernel die
-        self._held, self._outgoing = None, text
+        self._outgoing = text  # what is held is left to `_decide`, which may run meanwhile
         try:
             if held is not None and text == held.text:
                 said = sent_words(handle_of(self._lane, held).send_again())
@@ -281,7 +281,6 @@ class SayBox:
                 if held is not None:
                     self._let_go(held)
         except BaseException:
-            self._held = held
             self._keeper.touched()  # it stands in the field as before
             raise
         else:

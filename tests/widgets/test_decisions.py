@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import ipywidgets as w
 
     from steer_nb import Lane, Session
+    from steer_nb.ledger.state import RequestState
     from steer_nb.simulator import Step, Turn
     from steer_nb.widgets.press import PressButton
 
@@ -626,7 +627,8 @@ def test_what_could_not_be_sent_stays_in_the_box_and_is_sent_once(
         patch.setattr(session.core.recorder, "sync", full)
         types(box.box, "Hello.")
         press(box.box)
-        until(lambda: "The disk is full." in box.status)
+        until(lambda: not box.box.field.busy)  # its draft could not be kept before
+        assert "The disk is full." in box.status
     until(lambda: box.box.field.verb == "Send again")
     assert box.box.field.value == "Hello."
     assert not box.buttons(), "not offered twice"
@@ -638,6 +640,48 @@ def test_what_could_not_be_sent_stays_in_the_box_and_is_sent_once(
         ("unsent", "sent_again"),
         ("started", None),
     ]
+
+
+def test_what_is_offered_before_the_sender_hears_of_it_stays_offered(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = session.lane("planner")
+    box = Shown(lane)
+
+    def full() -> None:
+        raise TraceError("The disk is full.")
+
+    def slowly(lane: Lane, text: str) -> Any:
+        try:
+            return send(lane, text)
+        except TraceError:
+            until(lambda: box.box.field.verb == "Send again")
+            raise
+
+    def asked() -> list[RequestState]:
+        return session.read(lambda ledger: list(ledger.lanes[lane.stream_id].requests))
+
+    def held() -> str | None:
+        return box.box._held.key if box.box._held is not None else None
+
+    send = type(lane).send
+    for _ in range(2):  # what failed first, and what was sent again and failed
+        with monkeypatch.context() as patch:
+            patch.setattr(session.core.recorder, "sync", full)
+            patch.setattr(type(lane), "send", slowly)
+            types(box.box, "Hello.")
+            press(box.box)
+            until(lambda: not box.box.field.busy)  # its draft could not be kept before
+            assert "The disk is full." in box.status
+        until(lambda: held() == asked()[-1].key)
+        assert box.box.field.verb == "Send again"
+        assert not box.buttons()
+    press(box.box)
+    until(lambda: lane.text == "Hello.")
+    until(lambda: not box.box.field.value and not box.buttons())
+    *failed, last = asked()
+    assert last.state == "started"
+    assert [one.decision for one in failed] == ["sent_again", "sent_again"]
 
 
 def test_what_failed_last_takes_the_place_of_what_failed_before(session: Session) -> None:
