@@ -55,6 +55,13 @@ class _Client(NotebookClient):
             if self.km is not None:
                 await self._async_cleanup_kernel()
 
+    async def _async_check_alive(self) -> None:
+        # Once a second it is asked whether the kernel lives, also after Ctrl-C put it away.
+        if self.kc is None:
+            msg = "The kernel was put away."
+            raise DeadKernelError(msg)
+        await super()._async_check_alive()
+
 
 def step_titles(notebook: NotebookNode) -> dict[int, str]:
     """Give each code cell a title: its first comment, or the heading above it.

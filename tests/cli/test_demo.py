@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -138,6 +139,12 @@ class TestFailures:
                     break
             _, errors = process.communicate(timeout=30)
         assert (process.returncode, errors) == (1, "steer-nb: interrupted\n")
+
+    async def test_a_kernel_that_was_put_away_is_asked_for_in_silence(self) -> None:
+        client = notebooks._Client(nbformat.v4.new_notebook())
+        client.task_poll_for_reply = asyncio.get_running_loop().create_future()
+        await client._async_poll_kernel_alive()
+        assert client.task_poll_for_reply.cancelled()
 
     def test_a_missing_extra_is_told_with_the_command(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
