@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.letta.stored import Stored, ToolCall
 
-__all__ = ["CANCELLED", "PENDING", "Approved", "Verdict", "denied", "judge", "pending_trouble"]
+__all__ = [
+    "CANCELLED",
+    "PENDING",
+    "Approved",
+    "Verdict",
+    "as_given",
+    "denied",
+    "judge",
+    "pending_trouble",
+    "return_cap",
+]
 
 CANCELLED: Final = "The user cancelled the request, so the tool call was denied."
 PENDING: Final = (
@@ -28,6 +38,7 @@ _EMPTY: Final = (
 )
 _REMEMBERED: Final = 10
 """So many messages back an answered set of calls is known again (5.6)."""
+_LEAST_CAP: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +64,46 @@ Verdict = Trouble | Approved | str
 """What comes of an approval: an error, work, ``keep_alive`` or ``broken``."""
 
 
+def return_cap(window: int) -> int:
+    """Say how many characters of a client's result are kept: a fifth of the context window (6).
+
+    Examples
+    --------
+    >>> return_cap(128_000), return_cap(2_000)
+    (102400, 5000)
+    """
+    return max(_LEAST_CAP, int(window * 0.2 * 4))
+
+
 def judge(
-    history: Sequence[Stored], pending: Stored | None, given: list[dict[str, Any]]
+    context: Sequence[Stored],
+    pending: Stored | None,
+    given: list[dict[str, Any]],
+    *,
+    history: Sequence[Stored] = (),
+    cap: int,
 ) -> Verdict:
     """Say what comes of an approval.
 
     Parameters
     ----------
-    history : sequence of Stored
-        The conversation.
+    context : sequence of Stored
+        What the model sees of the conversation.
     pending : Stored or None
         The request that waits.
     given : list of dict
-        Decisions and results, normalised.
+        Decisions and results, normalised; results that are too long are cut in them.
+    history : sequence of Stored
+        All of the conversation: where only a summary is left of it, its last results count (5.6).
+    cap : int
+        So many characters of a result are kept.
     """
     received = [one["tool_call_id"] for one in given]
     if pending is None:
-        answered = (set(one.call_ids) for one in history[-_REMEMBERED:] if one.role == "tool")
+        recent = [one for one in context[-_REMEMBERED:] if one.role == "tool"]
+        if all(one.role in ("system", "summary") for one in context):
+            recent = [one for one in history if one.role == "tool"][-1:]
+        answered = (set(one.call_ids) for one in recent)
         return "keep_alive" if received and set(received) in answered else Trouble.of(400, _STALE)
     if not given:
         return Trouble.of(400, _EMPTY)
@@ -83,6 +117,9 @@ def judge(
         return Trouble.of(
             400, f"Invalid tool call IDs. Expected '{expected}', but received '{received}'."
         )
+    for one in given:
+        if one["type"] == "tool" and isinstance(one["tool_return"], str):
+            one["tool_return"] = _cut(one["tool_return"], cap)
     first: dict[str, dict[str, Any]] = {}
     for one in given:  # of several answers to one call, the first counts
         first.setdefault(one["tool_call_id"], one)
@@ -93,6 +130,20 @@ def judge(
         denied(call.tool_call_id, one.get("reason")) for call, one in decided if not one["approve"]
     ]
     return Approved(pending, returns, [call for call, one in decided if one["approve"]])
+
+
+def _cut(text: str, cap: int) -> str:
+    return text if len(text) <= cap else f"{text[:cap]}... [truncated {len(text) - cap} chars]"
+
+
+def as_given(approvals: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Write an approval's elements as the history shows them."""
+    decision = ("type", "tool_call_id", "approve", "reason")
+    result = ("type", "tool_return", "status", "tool_call_id", "stdout", "stderr")
+    return [
+        {name: one.get(name) for name in (decision if one["type"] == "approval" else result)}
+        for one in approvals
+    ]
 
 
 def denied(tool_call_id: str, reason: str | None) -> dict[str, Any]:

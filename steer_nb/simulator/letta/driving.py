@@ -6,14 +6,16 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from steer_nb.simulator.letta.loop import ModelBegins, ToolBegins, finish, work
+from steer_nb.simulator.letta.effects import ModelBegins, ToolBegins
+from steer_nb.simulator.letta.ending import finish
+from steer_nb.simulator.letta.loop import work
 from steer_nb.simulator.letta.trouble import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from steer_nb.simulator.faults import Armed
-    from steer_nb.simulator.letta.loop import Effect
+    from steer_nb.simulator.letta.effects import Effect
     from steer_nb.simulator.letta.run import Run
     from steer_nb.simulator.letta.service import LettaService
 

@@ -8,11 +8,23 @@ work.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
-from steer_nb.simulator.letta.approving import Approved, judge, pending_trouble
-from steer_nb.simulator.letta.model import Delta, ModelFailed, Reply, Wait, speak
+from steer_nb.simulator.letta import compacting
+from steer_nb.simulator.letta.approving import (
+    Approved,
+    as_given,
+    judge,
+    pending_trouble,
+    return_cap,
+)
+from steer_nb.simulator.letta.effects import ModelBegins, ToolBegins
+from steer_nb.simulator.letta.ending import finish, ping
+from steer_nb.simulator.letta.model import Delta, ModelFailed, Reply, speak
+from steer_nb.simulator.letta.models import streams_tokens
 from steer_nb.simulator.letta.naming import (
     call_id_of,
     id_of,
@@ -21,57 +33,18 @@ from steer_nb.simulator.letta.naming import (
 )
 from steer_nb.simulator.letta.pieces import Pieces
 from steer_nb.simulator.letta.run import StepRecord
-from steer_nb.simulator.letta.stored import Stored, ToolCall, base, letta_messages
-from steer_nb.simulator.letta.tools import Outcome
-from steer_nb.simulator.letta.trouble import Trouble, model_trouble
+from steer_nb.simulator.letta.stored import Stored, ToolCall, as_kept, letta_messages
+from steer_nb.simulator.letta.tools import Outcome, cut_return
+from steer_nb.simulator.letta.trouble import TOO_LONG, Trouble, model_trouble, overflow
 from steer_nb.simulator.letta.turn import KEEP_ALIVE, LettaTurn
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from steer_nb.simulator.ids import Ids
-    from steer_nb.simulator.letta.faults import PhantomCall
-    from steer_nb.simulator.letta.options import LettaOptions
+    from steer_nb.simulator.letta.effects import Effect, World
     from steer_nb.simulator.letta.run import Run
-    from steer_nb.simulator.letta.scenario import LettaScenario
 
-__all__ = ["Effect", "ModelBegins", "ToolBegins", "World", "finish", "work"]
-
-
-class ToolBegins(NamedTuple):
-    """A tool of the server is about to run: its seconds at speed 1."""
-
-    call: ToolCall
-    seconds: float
-
-
-class ModelBegins(NamedTuple):
-    """The model is about to be called."""
-
-    seconds: float = 0.0
-
-
-Effect = Wait | ToolBegins | ModelBegins
-
-
-class World(Protocol):
-    """What a run needs of the server."""
-
-    scenario: LettaScenario
-    ids: Ids
-    options: LettaOptions
-
-    def now(self) -> float:
-        """Say what time it is, in seconds since the epoch."""
-
-    def arm(self, fault: Any) -> None:
-        """Arm a fault that a script asks for."""
-
-    def phantom(self, run: Run) -> PhantomCall | None:
-        """Say whether this request for approval shows a call too many."""
-
-    def ran(self, run: Run, call: ToolCall, outcome: Outcome) -> None:
-        """Note that a tool ran."""
+__all__ = ["work"]
 
 
 def work(world: World, run: Run) -> Iterator[Effect]:
@@ -95,6 +68,10 @@ class _Work:
         self.sent = run.sent
         self.client_tools = {str(one.get("name")) for one in run.sent.client_tools}
         self.inputs: list[Stored] = []
+        self.told: list[Stored] = []
+        self.model = run.sent.options["override_model"] or run.conversation.model_handle
+        self.tokens = run.sent.tokens and streams_tokens(self.model)
+        self.size: int | None = None
 
     def play(self) -> Iterator[Effect]:
         run = self.run
@@ -125,8 +102,8 @@ class _Work:
         if isinstance(verdict, Approved):
             yield from self._go_on(verdict)
             left -= 1
-        elif verdict == "keep_alive":
-            self._take([{"role": "user", "content": KEEP_ALIVE}], first=True)
+        elif verdict == "keep_alive" and not self.inputs:
+            self._take([{"role": "user", "content": KEEP_ALIVE}])
         while True:
             if left == 0:
                 self._keep(self.inputs)
@@ -144,7 +121,13 @@ class _Work:
                 trouble = pending_trouble(pending, named=self.run.as_conversation)
                 raise _Stop(trouble=trouble)
             return None
-        verdict = judge(conversation.messages, pending, approvals)
+        verdict = judge(
+            conversation.context,
+            pending,
+            approvals,
+            history=conversation.messages,
+            cap=return_cap(self.run.agent.window),
+        )
         if isinstance(verdict, Trouble):
             raise _Stop(trouble=verdict)
         if verdict == "broken":
@@ -159,18 +142,16 @@ class _Work:
         made = message_id_of(self.world.ids, *place)
         return Stored(made, role, self.world.now(), self.run.id, **fields)
 
-    def _take(self, users: list[dict[str, Any]], *, first: bool = False) -> None:
+    def _take(self, users: list[dict[str, Any]]) -> None:
         """Take messages in; they are kept with the step that reads them."""
-        taken = []
         for one in users:
-            stored = self._new(one["role"], content=_content(one["content"]))
+            stored = self._new(one["role"], content=as_kept(one["content"]))
             stored.otid = one.get("otid") or uuid_of(self.world.ids, "otid", stored.id)
             stored.name, stored.sender_id = one.get("name"), one.get("sender_id")
-            taken.append(stored)
-        self.inputs = [*taken, *self.inputs] if first else [*self.inputs, *taken]
+            self.inputs.append(stored)
 
     def _keep(self, messages: list[Stored]) -> None:
-        self.conversation.messages += messages
+        self.conversation.keep(messages, unseen=self.told)
         self.conversation.updated = self.conversation.last_message_at = self.world.now()
 
     def show(self, message: dict[str, Any]) -> None:
@@ -184,7 +165,7 @@ class _Work:
     def _go_on(self, approved: Approved) -> Iterator[Effect]:
         """Do what an approval lets go on: answers, tools, and what waited beside them (3.2)."""
         request = approved.request
-        response = self._new("approval_response", answers=_as_given(self.sent.approvals or []))
+        response = self._new("approval_response", answers=as_given(self.sent.approvals or []))
         calls = [*approved.execute, *self.conversation.open_calls(request)]
         returns = list(approved.returns)
         step_id = request.step_id
@@ -192,7 +173,7 @@ class _Work:
         told = self._new("tool", step_id=step_id, answers=returns)
         told.name = calls[0].name if calls else None
         self._keep([response, told])
-        self._told(told, silent=self.sent.tokens and not calls)
+        self._told(told, silent=self.tokens and not calls)
 
     def _execute(self, calls: list[ToolCall], returns: list[dict[str, Any]]) -> Iterator[Effect]:
         for call in calls:
@@ -203,6 +184,8 @@ class _Work:
             if tool is not None:
                 yield ToolBegins(call, tool.server.seconds)
                 outcome = tool.server.run(call.arguments)
+                said = cut_return(call.name, outcome.text, tool.return_char_limit)
+                outcome = replace(outcome, text=said)
                 self.world.ran(self.run, call, outcome)
             returns.append(
                 {
@@ -226,33 +209,13 @@ class _Work:
 
     def _step(self) -> Generator[Effect, None, bool]:
         """Call the model once, and run its tools; says whether it is to be called again."""
-        run, conversation, world = self.run, self.conversation, self.world
-        step = StepRecord(id_of(world.ids, "step", run.id, len(run.steps)))
+        run, world = self.run, self.world
+        step = StepRecord(id_of(world.ids, "step", run.id, len(run.steps)), self.model)
         run.steps.append(step)
         for one in self.inputs:
             one.step_id = step.id
         yield ModelBegins()
-        turn = self._turn()
-        conversation.n_replies += 1
-        number = conversation.n_replies
-        said = self._new("assistant", step_id=step.id)
-        pieces = Pieces(said, live=self.sent.tokens, is_gated=self.is_gated, show=self.show)
-        reply = Reply()
-        with _failing(step):
-            for effect in speak(
-                world.scenario(turn),  # type: ignore[arg-type] # the turn of its own dialect
-                lambda at: call_id_of(world.ids, conversation.key, number, at),
-                world.arm,
-                first_s=world.options.first_token_s,
-                token_s=world.options.token_s,
-            ):
-                if isinstance(effect, Delta):
-                    pieces.show(effect)
-                elif isinstance(effect, Reply):
-                    reply = effect
-                else:
-                    yield effect
-        self._count(step, turn, reply)
+        said, reply, pieces = yield from self._called(step)
         gated = [call for call in reply.calls if self.is_gated(call)]
         free = [call for call in reply.calls if call not in gated]
         step.stop_reason = "requires_approval" if gated else "end_turn"
@@ -260,21 +223,116 @@ class _Work:
         said.parts = tuple(reply.parts)
         if gated:
             self._ask(said, gated, free, pieces)
+            self._fit(step)
             raise _Stop(reason="requires_approval")
         said.calls = tuple(free)
-        if not free:
+        if free:
+            returns: list[dict[str, Any]] = []
+            yield from self._execute(free, returns)
+            told = self._new("tool", step_id=step.id, answers=returns, name=free[0].name)
+            self._keep([*self.inputs, said, told])
+            self._said(said, pieces)
+            self._told(told, silent=False)
+        else:
             self._keep([*self.inputs, said])
             self._said(said, pieces)
-            self.inputs = []
-            return False
-        returns: list[dict[str, Any]] = []
-        yield from self._execute(free, returns)
-        told = self._new("tool", step_id=step.id, answers=returns, name=free[0].name)
-        self._keep([*self.inputs, said, told])
-        self._said(said, pieces)
-        self._told(told, silent=False)
         self.inputs = []
-        return True
+        self._fit(step)
+        return bool(free)
+
+    def _called(self, step: StepRecord) -> Generator[Effect, None, tuple[Stored, Reply, Pieces]]:
+        """Let the model speak; where its provider finds that too long, a compaction goes before."""
+        conversation, world = self.conversation, self.world
+        for tries in count():
+            turn = self._turn()
+            conversation.n_replies += 1
+            place = (conversation.key, conversation.n_replies)
+            said = self._new("assistant", step_id=step.id)
+            pieces = Pieces(said, live=self.tokens, is_gated=self.is_gated, show=self.show)
+            try:
+                for effect in speak(
+                    world.scenario(turn),  # type: ignore[arg-type] # the turn of its own dialect
+                    partial(call_id_of, world.ids, *place),
+                    world.arm,
+                    first_s=world.options.first_token_s,
+                    token_s=world.options.token_s,
+                ):
+                    if isinstance(effect, Delta):
+                        pieces.show(effect)
+                    elif isinstance(effect, Reply):
+                        self._count(step, turn, effect)
+                        return said, effect, pieces
+                    else:
+                        yield effect
+            except ModelFailed as failed:
+                if failed.code == TOO_LONG and tries < compacting.RETRIES:
+                    self._compact(step, "context_window_exceeded")
+                    continue
+                trouble = model_trouble(failed.code, failed.message)
+                step.status, step.stop_reason = "failed", trouble.stop_reason
+                raise _Stop(trouble=trouble) from failed
+        raise AssertionError
+
+    # Compaction
+
+    def _fit(self, step: StepRecord) -> None:
+        """Compact the conversation where the last call of the model used too much of it."""
+        limit = compacting.threshold(self.run.agent.window)
+        if self.size is not None and self.size > limit:
+            self._compact(step, "post_step_context_check")
+
+    def _compact(self, step: StepRecord, trigger: str) -> None:
+        """Put a summary in the place of what was said; streams tell of it, whatever they ask for.
+
+        They tell it as it is only where that is asked for, and never in a conversation's stream:
+        there the server does not pass the wish on.
+        """
+        run, sent, world, agent = self.run, self.sent, self.world, self.run.agent
+        plainly = bool(sent.options["include_compaction_messages"])
+        plainly = plainly and not (run.as_conversation and sent.options["streaming"])
+        context = [*self.conversation.context, *self.inputs]
+        place = (run.id, len(run.steps), len(self.conversation.messages))
+        if plainly:
+            made = uuid_of(world.ids, "event", *place)
+            own = {"run_id": run.id, "step_id": step.id}
+            self._tell(
+                compacting.event(
+                    made, world.now(), trigger=trigger, size=self.size, window=agent.window, **own
+                )
+            )
+        limit = compacting.threshold(agent.window)
+        settings = agent.llm["compaction_settings"]
+        try:
+            done = compacting.compact(context, settings, agent.window, limit=limit)
+        except compacting.SystemTooLong as error:
+            raise _Stop(trouble=overflow(str(error))) from error
+        stats = {
+            "trigger": trigger,
+            "context_tokens_before": self.size,
+            "context_tokens_after": done.size,
+            "context_window": agent.window,
+            "messages_count_before": len(context),
+            "messages_count_after": len(done.kept) + 1,
+        }
+        told = stats if self.size is not None else None
+        text = compacting.packed(done, world.now(), told)
+        summary = self._new("summary" if plainly else "user", step_id=step.id, content=text)
+        summary.summary = done.summary
+        if not plainly:
+            summary.otid = uuid_of(world.ids, "otid", summary.id)
+        kept = {one.id for one in done.kept}
+        self.told += [one for one in self.inputs if one.id not in kept]
+        new = {one.id for one in self.inputs}
+        self.conversation.compact(summary, [one for one in done.kept if one.id not in new])
+        self.size = run.usage.context = done.size
+        for message in letta_messages(summary):
+            if sent.shows(message["message_type"]):
+                run.messages.append(message)
+        self._tell(compacting.told(summary, told, plainly=plainly))
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        self.run.n_shown += 1
+        self.run.add(message)
 
     def _ask(
         self, said: Stored, gated: list[ToolCall], free: list[ToolCall], pieces: Pieces
@@ -286,7 +344,7 @@ class _Work:
             said.calls = tuple(free)
             request = self._new("approval", step_id=said.step_id)
             kept.append(said)
-        if self.sent.tokens:
+        if self.tokens:
             request.id = pieces.request_id
         request.role = "approval"
         request.calls = tuple(gated)
@@ -309,15 +367,23 @@ class _Work:
         return call.name in self.client_tools or call.name in self.run.agent.gated
 
     def _turn(self) -> LettaTurn:
-        agent, conversation = self.run.agent, self.conversation
+        agent, conversation, options = self.run.agent, self.conversation, self.sent.options
         offered = [tool.json_schema or tool.server.schema for tool in agent.tools]
         offered = [one for one in offered if one["name"] not in self.client_tools]
+        messages = [*conversation.context, *self.inputs]
+        system = options["override_system"]
+        if system is not None:
+            messages[0] = replace(messages[0], content=system)
         return LettaTurn(
-            [*conversation.messages, *self.inputs],
+            messages,
             number=conversation.n_replies + 1,
             tools=[*offered, *self.sent.client_tools],
             client_tools=sorted(self.client_tools),
-            settings={"model": self.sent.options["override_model"] or agent.model},
+            settings={
+                "model": self.model,
+                "system": agent.system if system is None else system,
+                "client_skills": options["client_skills"] or [],
+            },
             lane=conversation.name,
             seed=self.world.ids.digest("turn", conversation.key, conversation.n_replies),
         )
@@ -326,64 +392,7 @@ class _Work:
         if reply.spent is not None:
             step.prompt, step.completion = reply.spent.prompt, reply.spent.completion
         else:
-            words = sum(len(str(one.content or one.parts or one.answers)) for one in turn.messages)
-            step.prompt, step.completion = words // 4 + 1, reply.n_tokens
-        details = None if self.sent.tokens else 0
+            step.prompt, step.completion = compacting.size_of(turn.messages), reply.n_tokens
+        self.size = step.prompt + step.completion
+        details = None if self.tokens else 0
         self.run.usage.add(step.prompt, step.completion, details)
-
-
-def _content(given: Any) -> Any:
-    """Keep a text as a text; so is a single part that is one."""
-    alone = given[0] if isinstance(given, list) and len(given) == 1 else None
-    if isinstance(alone, dict) and alone.get("type") == "text":
-        return alone.get("text")
-    return given
-
-
-def _as_given(approvals: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Write an approval's elements as the history shows them."""
-    decision = ("type", "tool_call_id", "approve", "reason")
-    result = ("type", "tool_return", "status", "tool_call_id", "stdout", "stderr")
-    return [
-        {name: one.get(name) for name in (decision if one["type"] == "approval" else result)}
-        for one in approvals
-    ]
-
-
-@contextmanager
-def _failing(step: StepRecord) -> Iterator[None]:
-    try:
-        yield
-    except ModelFailed as failed:
-        step.status, step.stop_reason = "failed", "llm_api_error"
-        trouble = model_trouble(failed.code, failed.message)
-        raise _Stop(trouble=trouble) from failed
-
-
-def ping(world: World, run: Run, place: object) -> dict[str, Any]:
-    """Make a ping."""
-    return base("ping", id_of(world.ids, "ping", run.id, place), None, world.now(), run_id=run.id)
-
-
-def finish(world: World, run: Run, stop_reason: str, trouble: Trouble | None = None) -> None:
-    """End a run: its status, and the tail of its stream (4.1)."""
-    run.trouble = trouble
-    run.stop(stop_reason, world.now())
-    run.agent.last_stop_reason = stop_reason
-    run.add({"message_type": "stop_reason", "stop_reason": stop_reason})
-    if trouble is not None:
-        midstream = run.n_shown > 0
-        run.add(trouble.frame(run.id, midstream=midstream))
-        closes = not run.background and not midstream
-    elif stop_reason == "cancelled":
-        closes = run.background
-    else:
-        run.add(run.usage.to_dict())
-        closes = True
-    if closes:
-        run.add_done()
-    for step in run.steps:
-        if step.status == "pending":
-            step.status = "cancelled" if run.cancelled else "failed"
-    run.ended = True
-    run.store()

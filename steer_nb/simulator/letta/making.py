@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["change_agent", "change_tool", "make_agent", "make_tool", "new_agent_fields"]
 
-_KEPT: Final = ("description", "metadata", "tags")
+_KEPT: Final = ("compaction_settings", "description", "metadata", "tags")
+_WORDS: Final[dict[type, str]] = {
+    str: "string",
+    list: "list",
+    dict: "dictionary",
+    int: "integer",
+}
+_LIMITS: Final = (1, 1_000_000)
+_KINDS: Final[dict[type, str]] = {dict: "dict", int: "int"}
 
 
 def new_agent_fields(given: dict[str, Any]) -> dict[str, Any]:
@@ -25,7 +33,7 @@ def new_agent_fields(given: dict[str, Any]) -> dict[str, Any]:
     Refused
         422.
     """
-    wants: dict[str, type | tuple[type, ...]] = {
+    wants: dict[str, type] = {
         "name": str,
         "model": str,
         "system": str,
@@ -36,13 +44,15 @@ def new_agent_fields(given: dict[str, Any]) -> dict[str, Any]:
         "memory_blocks": list,
         "tags": list,
         "metadata": dict,
+        "compaction_settings": dict,
+        "context_window_limit": int,
     }
     for name, kind in wants.items():
         value = given.get(name)
         if value is not None and not isinstance(value, kind):
-            word = {str: "string", list: "list", dict: "dictionary"}[kind]  # type: ignore[index]
+            word = _WORDS[kind]
             fault = {
-                "type": f"{'dict' if word == 'dictionary' else word}_type",
+                "type": f"{_KINDS.get(kind, word)}_type",
                 "loc": ("body", name),
                 "msg": f"Input should be a valid {word}",
                 "input": value,
@@ -71,6 +81,7 @@ def make_agent(service: LettaService, given: dict[str, Any]) -> Agent:
         model=given.get("model"),
         system=given.get("system"),
         settings={name: given.get(name) for name in _KEPT},
+        window=given.get("context_window_limit"),
         blocks=[one for one in given.get("memory_blocks") or () if isinstance(one, dict)],
     )
     _rule(agent, given.get("tool_rules"))
@@ -96,6 +107,7 @@ def change_agent(service: LettaService, agent: Agent, given: dict[str, Any]) -> 
     agent.name = given.get("name") or agent.name
     agent.model = given.get("model") or agent.model
     agent.system = given.get("system") or agent.system
+    agent.window = given.get("context_window_limit") or agent.window
     agent.settings |= {name: given[name] for name in _KEPT if name in given}
     agent.updated = service.now()
 
@@ -144,7 +156,31 @@ def make_tool(service: LettaService, given: dict[str, Any], *, new: bool) -> Too
         tags=given.get("tags"),
         description=given.get("description"),
         default_requires_approval=given.get("default_requires_approval"),
+        return_char_limit=_limit_in(given),
     )
+
+
+def _limit_in(given: dict[str, Any]) -> int | None:
+    """Read how much of what a tool gave is kept."""
+    limit = given.get("return_char_limit")
+    if limit is None:
+        return None
+    loc = ("body", "return_char_limit")
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        msg = "Input should be a valid integer"
+        raise refuse_body([{"type": "int_type", "loc": loc, "msg": msg, "input": limit}])
+    least, most = _LIMITS
+    if limit < least or limit > most:
+        name, than, bound = ("ge", "greater", least) if limit < least else ("le", "less", most)
+        fault = {
+            "type": f"{than}_than_equal",
+            "loc": loc,
+            "msg": f"Input should be {than} than or equal to {bound}",
+            "input": limit,
+            "ctx": {name: bound},
+        }
+        raise refuse_body([fault])
+    return limit
 
 
 def change_tool(tool: Tool, given: dict[str, Any]) -> None:
@@ -152,3 +188,4 @@ def change_tool(tool: Tool, given: dict[str, Any]) -> None:
     for name in ("default_requires_approval", "description", "json_schema", "source_code", "tags"):
         if name in given:
             setattr(tool, name, given[name])
+    tool.return_char_limit = _limit_in(given) or tool.return_char_limit

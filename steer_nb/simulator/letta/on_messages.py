@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steer_nb.simulator.letta import sending
 from steer_nb.simulator.letta.asked import Answer
@@ -11,15 +11,18 @@ from steer_nb.simulator.letta.listing import messages_of, page
 from steer_nb.simulator.letta.requests import read_resume, read_sent
 from steer_nb.simulator.letta.stored import letta_messages
 from steer_nb.simulator.letta.trouble import Refused, not_found
+from steer_nb.simulator.letta.validating import checked
 
 if TYPE_CHECKING:
     from steer_nb.simulator.letta.asked import Asked, Reply
+    from steer_nb.simulator.letta.state import Conversation
 
 
 __all__ = [
     "cancel",
     "cancel_talk",
     "change_conversation",
+    "compact_talk",
     "conversation",
     "conversations",
     "drop_conversation",
@@ -31,6 +34,7 @@ __all__ = [
     "send_async",
     "send_stream",
     "send_talk",
+    "summarize",
     "talk",
 ]
 
@@ -40,7 +44,7 @@ def history(asked: Asked, agent_id: str) -> Reply:
     agent = asked.service.agent(agent_id)
     named = asked.query.text("conversation_id")
     talk = agent.own if named is None else asked.service.conversation(named, agent_id)
-    return Answer(messages_of(talk.messages, asked.query, order="desc"))
+    return Answer(messages_of(talk.listed, asked.query, order="desc"))
 
 
 def send(asked: Asked, agent_id: str) -> Reply:
@@ -120,8 +124,21 @@ def make_conversation(asked: Asked) -> Reply:
     if agent_id is None:
         raise Refused(422, "agent_id is required")
     agent = asked.service.agent(agent_id)
-    made = asked.service.add_conversation(agent, asked.object.get("summary"))
+    given = asked.object
+    made = asked.service.add_conversation(agent, given.get("summary"), _model_in(given))
     return Answer(made.to_dict())
+
+
+def _model_in(given: dict[str, Any]) -> str | None:
+    """Read a conversation's own model."""
+    model = given.get("model")
+    if not model:
+        return None
+    provider, _, name = str(model).partition("/")
+    if not (provider and name):
+        msg = "INVALID_ARGUMENT: The model handle should be in the format provider/model-name"
+        raise Refused(400, msg)
+    return str(model)
 
 
 def conversation(asked: Asked, conversation_id: str) -> Reply:
@@ -132,8 +149,11 @@ def conversation(asked: Asked, conversation_id: str) -> Reply:
 def change_conversation(asked: Asked, conversation_id: str) -> Reply:
     """Change what a conversation is said to be about."""
     talk = asked.service.conversation(conversation_id)
-    if "summary" in asked.object:
-        talk.summary = asked.object["summary"]
+    given = asked.object
+    if "summary" in given:
+        talk.summary = given["summary"]
+    if "model" in given:
+        talk.model = _model_in(given)
     talk.updated = asked.service.now()
     return Answer(talk.to_dict())
 
@@ -149,7 +169,7 @@ def drop_conversation(asked: Asked, conversation_id: str) -> Reply:
 def talk(asked: Asked, conversation_id: str) -> Reply:
     """List what was said in a conversation."""
     talk = asked.service.conversation(conversation_id, asked.query.text("agent_id"))
-    return Answer(messages_of(talk.messages, asked.query, order="desc"))
+    return Answer(messages_of(talk.listed, asked.query, order="desc"))
 
 
 def send_talk(asked: Asked, conversation_id: str) -> Reply:
@@ -164,6 +184,46 @@ def resume_talk(asked: Asked, conversation_id: str) -> Reply:
     wanted = read_resume(asked.body)
     talk = asked.service.conversation(conversation_id, wanted.agent_id)
     return sending.resume(asked.service, wanted, conversation=talk, connection=asked.connection)
+
+
+def summarize(asked: Asked, agent_id: str) -> Reply:
+    """Compact an agent's own conversation; where there is nothing to compact, say what is there."""
+    talk = asked.service.agent(agent_id).own
+    if all(one.role in ("system", "summary") for one in talk.context):
+        known = [one.summary for one in talk.context if one.summary is not None]
+        if not known:  # the server's own answer does not bear that there is none
+            raise Refused(500, "An unknown error occurred")
+        many = len(talk.context)
+        return Answer(
+            {"summary": known[0], "num_messages_before": many, "num_messages_after": many}
+        )
+    return Answer(_compacted(asked, talk))
+
+
+def compact_talk(asked: Asked, conversation_id: str) -> Reply:
+    """Compact a conversation (2)."""
+    given = asked.object
+    if conversation_id == "default" and given.get("agent_id") is None:
+        raise not_found(conversation_id, kind="Conversation")
+    talk = asked.service.conversation(conversation_id, given.get("agent_id"))
+    if not talk.context:
+        raise Refused(400, "No in-context messages found for this conversation.")
+    return Answer(_compacted(asked, talk))
+
+
+def _compacted(asked: Asked, talk: Conversation) -> dict[str, Any]:
+    given = asked.object.get("compaction_settings")
+    checked({} if given is None else given, {})
+    done = asked.service.compact(talk, given or {})
+    if done is None:
+        msg = (
+            "Summarization failed to reduce the number of messages. You may not have enough "
+            "messages to compact or need to use a different CompactionSettings (e.g. using `all` "
+            "mode)."
+        )
+        raise Refused(400, msg)
+    summary, before, after = done
+    return {"summary": summary, "num_messages_before": before, "num_messages_after": after}
 
 
 def cancel_talk(asked: Asked, conversation_id: str) -> Reply:

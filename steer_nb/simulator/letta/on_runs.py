@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steer_nb.simulator.letta import sending
 from steer_nb.simulator.letta.asked import Answer
 from steer_nb.simulator.letta.listing import messages_of, page
+from steer_nb.simulator.letta.models import described
 from steer_nb.simulator.letta.requests import read_resume
 from steer_nb.simulator.letta.state import ORGANIZATION
 
@@ -59,7 +60,7 @@ def run(asked: Asked, run_id: str) -> Reply:
 def run_messages(asked: Asked, run_id: str) -> Reply:
     """List what a run said, and what it was told."""
     run = asked.service.run(run_id)
-    rows = [one for one in run.conversation.messages if one.run_id == run.id]
+    rows = [one for one in run.conversation.listed if one.run_id == run.id]
     return Answer(messages_of(rows, asked.query, order="asc"))
 
 
@@ -85,7 +86,7 @@ def run_steps(asked: Asked, run_id: str) -> Reply:
 
 
 def _step(run: Run, step: Any) -> dict[str, Any]:
-    config = run.agent.to_dict(())["llm_config"]
+    config = described(step.model, run.agent.window)["llm_config"]
     return {
         "id": step.id,
         "origin": None,

@@ -50,6 +50,12 @@ class LettaOptions(OptionSet):
     sdk_header: bool = option(
         True, "Whether streaming=true of an agent's messages asks for a client of version 1."
     )
+    models: tuple[str, ...] = option(
+        (), "Handles of the models that override_model can name; none here: every one."
+    )
+    context_window: int = option(
+        128_000, "Tokens that an agent's model takes; behind nine tenths of them it is compacted."
+    )
     max_body_bytes: int = option(32 * 2**20, "Largest body that is read.")
 
     # Time

@@ -19,6 +19,7 @@ _PLAIN: Final[dict[str, Any]] = {
     "include_pings": True,
     "background": False,
     "client_tools": None,
+    "client_skills": None,
     "include_return_message_types": None,
     "override_model": None,
     "override_system": None,

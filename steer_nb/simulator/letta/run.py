@@ -102,9 +102,10 @@ class Usage:
 
 @dataclass(slots=True)
 class StepRecord:
-    """One call of the model."""
+    """One call of a model."""
 
     id: str
+    model: str = ""
     prompt: int = 0
     completion: int = 0
     stop_reason: str | None = None

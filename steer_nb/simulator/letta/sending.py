@@ -73,8 +73,11 @@ def send(
     Raises
     ------
     Refused
-        409 while another run goes on, 503 without Redis.
+        404 for a model that there is not, 409 while another run goes on, 503 without Redis.
     """
+    model = sent.options["override_model"]
+    if model is not None and service.options.models and model not in service.options.models:
+        raise Refused(404, f"NOT_FOUND: Handle {model} not found, must be one of []")
     streaming = bool(sent.options["streaming"])
     background = streaming and bool(sent.options["background"])
     where = conversation.name
@@ -290,4 +293,4 @@ def deny(service: LettaService, run: Run, pending: Stored, reason: str) -> None:
         conversation.n_made += 1
         made = message_id_of(service.ids, conversation.key, conversation.n_made)
         stored = Stored(made, role, service.now(), run.id, step_id, answers=told)  # type: ignore[arg-type]
-        conversation.messages.append(stored)
+        conversation.keep([stored])

@@ -11,6 +11,7 @@ from steer_nb.errors import InvalidInput
 from steer_nb.simulator.account import Account
 from steer_nb.simulator.faults import Facts, Faults
 from steer_nb.simulator.ids import Ids
+from steer_nb.simulator.letta import compacting
 from steer_nb.simulator.letta.faults import LettaFault, PhantomCall
 from steer_nb.simulator.letta.naming import id_of, message_id_of
 from steer_nb.simulator.letta.run import Run
@@ -228,6 +229,7 @@ class LettaService:
         system: str | None = None,
         settings: dict[str, Any] | None = None,
         blocks: Iterable[dict[str, Any]] = (),
+        window: int | None = None,
     ) -> Agent:
         """Make an agent."""
         self._n_agents += 1
@@ -240,6 +242,7 @@ class LettaService:
             now,
             model or MODEL,
             system or SYSTEM,
+            window or self.options.context_window,
             settings or {},
         )
         made.blocks = [
@@ -252,11 +255,13 @@ class LettaService:
         self.agents[made.id] = made
         return made
 
-    def add_conversation(self, agent: Agent, summary: str | None = None) -> Conversation:
+    def add_conversation(
+        self, agent: Agent, summary: str | None = None, model: str | None = None
+    ) -> Conversation:
         """Make a conversation of an agent."""
         key = f"{agent.key}/{len(agent.conversations) + 1}"
         now = self.now()
-        made = Conversation(agent, id_of(self.ids, "conv", key), key, now, now, summary)
+        made = Conversation(agent, id_of(self.ids, "conv", key), key, now, now, summary, model)
         assert made.id is not None
         agent.conversations[made.id] = made
         self.conversations[made.id] = made
@@ -267,7 +272,27 @@ class LettaService:
         conversation.n_made += 1
         made = message_id_of(self.ids, conversation.key, conversation.n_made)
         system = conversation.agent.system
-        conversation.messages = [Stored(made, "system", self.now(), content=system)]
+        conversation.begin(Stored(made, "system", self.now(), content=system))
+
+    def compact(
+        self, conversation: Conversation, settings: dict[str, Any]
+    ) -> tuple[str, int, int] | None:
+        """Compact a conversation as asked for; None where it would not become shorter.
+
+        Gives the summary, and how many messages the model saw before and sees now.
+        """
+        agent, context = conversation.agent, conversation.context
+        own = agent.llm["compaction_settings"]
+        done = compacting.compact(context, {**own, **settings}, agent.window)
+        before, after = len(context), len(done.kept) + 1
+        if before <= after:
+            return None
+        conversation.n_made += 1
+        made = message_id_of(self.ids, conversation.key, conversation.n_made)
+        text = compacting.packed(done, self.now(), None)
+        summary = Stored(made, "summary", self.now(), content=text, summary=done.summary)
+        conversation.compact(summary, done.kept)
+        return done.summary, before, after
 
     def agent(self, agent_id: str) -> Agent:
         """Find an agent.

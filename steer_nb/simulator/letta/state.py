@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.simulator.letta.models import CONTEXT_WINDOW, described
 from steer_nb.simulator.letta.run import micro
 from steer_nb.simulator.letta.stored import letta_messages
+from steer_nb.simulator.letta.tools import RETURN_CHAR_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,10 +22,6 @@ __all__ = ["ORGANIZATION", "USER", "Agent", "Conversation", "Tool"]
 USER: Final = "user-00000000-0000-4000-8000-000000000000"
 ORGANIZATION: Final = "org-00000000-0000-4000-8000-000000000000"
 
-_PROVIDER: Final = "simulator"
-_ENDPOINT: Final = "http://127.0.0.1/v1"
-_CONTEXT: Final = 128_000
-
 
 @dataclass(eq=False)
 class Tool:
@@ -36,6 +34,7 @@ class Tool:
     json_schema: dict[str, Any] | None = None
     tags: list[str] = field(default_factory=list)
     description: str | None = None
+    return_char_limit: int = RETURN_CHAR_LIMIT
 
     @property
     def name(self) -> str:
@@ -58,7 +57,7 @@ class Tool:
             "source_code": self.source_code,
             "json_schema": self._schema,
             "args_json_schema": {},
-            "return_char_limit": 50_000,
+            "return_char_limit": self.return_char_limit,
             "pip_requirements": None,
             "npm_requirements": None,
             "default_requires_approval": self.default_requires_approval,
@@ -78,8 +77,12 @@ class Conversation:
     ----------
     id : str or None
         None is an agent's own conversation, called default.
+    model : str or None
+        The model in it, where that is not its agent's.
     messages : list of Stored
-        What was said; `n_replies` of it by calls of the model.
+        What was said, as it came; `n_replies` of it by calls of the model.
+    context : list of Stored
+        What of it the model still sees: all, until it is compacted.
     lock : (Run, float) or None
         Who keeps others out, and until when by the clock.
     """
@@ -90,7 +93,9 @@ class Conversation:
     created: float
     updated: float
     summary: str | None = None
+    model: str | None = None
     messages: list[Stored] = field(default_factory=list)
+    context: list[Stored] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     n_replies: int = 0
     n_made: int = 0
@@ -105,16 +110,56 @@ class Conversation:
     @property
     def pending(self) -> Stored | None:
         """The request that waits for approval."""
-        last = self.messages[-1] if self.messages else None
+        last = self.context[-1] if self.context else None
         return last if last is not None and last.role == "approval" else None
 
     def open_calls(self, request: Stored) -> list[Any]:
         """Give the calls of a request's step that are not gated: they run with its answer (3.1)."""
-        at = self.messages.index(request)
-        beside = self.messages[at - 1] if at else None
+        at = self.context.index(request)
+        beside = self.context[at - 1] if at else None
         if beside is None or beside.role != "assistant" or beside.step_id != request.step_id:
             return []
         return list(beside.calls)
+
+    @property
+    def model_handle(self) -> str:
+        """Which model speaks in it."""
+        return self.model or self.agent.model
+
+    @property
+    def listed(self) -> list[Stored]:
+        """What was said, in the order in which it is listed.
+
+        In a conversation of its own that is by place. What the model sees is counted anew, and what
+        it no longer sees keeps its number: behind a compaction they stand between each other.
+        """
+        if self.id is None:
+            return self.messages
+        return sorted(self.messages, key=lambda one: one.place)
+
+    def begin(self, first: Stored) -> None:
+        """Begin anew with a message."""
+        self.messages, self.context = [], []
+        self.keep([first])
+
+    def keep(self, messages: Iterable[Stored], *, unseen: Iterable[Stored] = ()) -> None:
+        """Take messages in; of those that are `unseen`, the model was told in a summary."""
+        hidden = {one.id for one in unseen}
+        for one in messages:
+            self.messages.append(one)
+            if one.id not in hidden:
+                self.context.append(one)
+        self._count()
+
+    def compact(self, summary: Stored, kept: list[Stored]) -> None:
+        """Let a summary stand for all that is not `kept`; what was kept begins with the first."""
+        self.messages.append(summary)
+        self.context = [kept[0], summary, *kept[1:]]
+        self._count()
+
+    def _count(self) -> None:
+        for place, one in enumerate(self.context):
+            one.place = place
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as clients see it."""
@@ -126,9 +171,9 @@ class Conversation:
             "id": self.id,
             "agent_id": self.agent.id,
             "summary": self.summary,
-            "in_context_message_ids": [one.id for one in self.messages],
+            "in_context_message_ids": [one.id for one in self.context],
             "isolated_block_ids": [],
-            "model": None,
+            "model": self.model,
             "model_settings": None,
             "last_message_at": micro(self.last_message_at, "Z"),
         }
@@ -145,6 +190,7 @@ class Agent:
     updated: float
     model: str
     system: str
+    window: int = CONTEXT_WINDOW
     settings: dict[str, Any] = field(default_factory=dict)
     blocks: list[dict[str, Any]] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
@@ -162,6 +208,11 @@ class Agent:
     def everything(self) -> Iterable[Conversation]:
         """All its conversations."""
         return (self.own, *self.conversations.values())
+
+    @property
+    def llm(self) -> dict[str, Any]:
+        """Its model, in each of the places where it stands."""
+        return described(self.model, self.window, self.settings.get("compaction_settings"))
 
     def tool(self, name: str) -> Tool | None:
         """Find one of its tools."""
@@ -214,10 +265,10 @@ class Agent:
             "id": self.id,
             "name": self.name,
             "tool_rules": [*rules, *self.other_rules],
-            "message_ids": [one.id for one in self.own.messages],
+            "message_ids": [one.id for one in self.own.context],
             "system": self.system,
             "agent_type": "letta_v1_agent",
-            **_model(self.model),
+            **self.llm,
             "response_format": None,
             "description": self.settings.get("description"),
             "metadata": self.settings.get("metadata"),
@@ -254,71 +305,3 @@ class Agent:
             "per_file_view_window_char_limit": 25_000,
             "hidden": None,
         }
-
-
-def _model(handle: str) -> dict[str, Any]:
-    """Say which model an agent has, in each of the places where it stands."""
-    name = handle.rpartition("/")[2]
-    return {
-        "llm_config": {
-            "model": name,
-            "display_name": None,
-            "model_endpoint_type": "openai",
-            "model_endpoint": _ENDPOINT,
-            "provider_name": _PROVIDER,
-            "provider_category": "base",
-            "model_wrapper": None,
-            "context_window": _CONTEXT,
-            "put_inner_thoughts_in_kwargs": False,
-            "handle": handle,
-            "temperature": 0.7,
-            "max_tokens": 16_384,
-            "enable_reasoner": False,
-            "reasoning_effort": "high",
-            "max_reasoning_tokens": 0,
-            "effort": None,
-            "frequency_penalty": None,
-            "compatibility_type": None,
-            "verbosity": None,
-            "tier": None,
-            "parallel_tool_calls": True,
-            "response_format": None,
-            "strict": True,
-            "return_logprobs": False,
-            "top_logprobs": None,
-            "return_token_ids": False,
-            "tool_call_parser": None,
-        },
-        "embedding_config": {
-            "embedding_endpoint_type": "openai",
-            "embedding_endpoint": _ENDPOINT,
-            "embedding_model": "stand-in",
-            "embedding_dim": 1536,
-            "embedding_chunk_size": 300,
-            "handle": f"{_PROVIDER}/stand-in",
-            "batch_size": 32,
-            "azure_endpoint": None,
-            "azure_version": None,
-            "azure_deployment": None,
-        },
-        "model": handle,
-        "embedding": f"{_PROVIDER}/stand-in",
-        "model_settings": {
-            "max_output_tokens": 16_384,
-            "parallel_tool_calls": True,
-            "provider_type": "openai",
-            "temperature": 0.7,
-            "reasoning": {"reasoning_effort": "high"},
-            "response_format": None,
-            "strict": True,
-        },
-        "compaction_settings": {
-            "model": handle,
-            "model_settings": None,
-            "prompt": "Summarise what has happened so far.",
-            "prompt_acknowledgement": False,
-            "clip_chars": 50_000,
-            "mode": "sliding_window",
-            "sliding_window_percentage": 0.3,
-        },
-    }

@@ -16,13 +16,14 @@ __all__ = [
     "Stored",
     "Thought",
     "ToolCall",
+    "as_kept",
     "base",
     "iso",
     "letta_messages",
     "text_of",
 ]
 
-Role = Literal["system", "user", "assistant", "approval", "approval_response", "tool"]
+Role = Literal["system", "user", "assistant", "approval", "approval_response", "tool", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,10 @@ class Stored:
         Of an assistant, or of a request for approval.
     answers : list of dict
         What an approval response holds, or the results in a tool message.
+    summary : str or None
+        Of what stands before, where it was compacted; `content` has it packed.
+    place : int
+        By which it is listed in a conversation of its own.
     """
 
     id: str
@@ -95,6 +100,8 @@ class Stored:
     parts: tuple[Thought | str, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     answers: list[dict[str, Any]] = field(default_factory=list)
+    summary: str | None = None
+    place: int = 0
 
     @property
     def call_ids(self) -> list[str]:
@@ -235,6 +242,14 @@ def _returns(stored: Stored) -> list[dict[str, Any]]:
     ]
 
 
+def as_kept(content: Any) -> Any:
+    """Keep a text as a text; so is a single part that is one."""
+    alone = content[0] if isinstance(content, list) and len(content) == 1 else None
+    if isinstance(alone, dict) and alone.get("type") == "text":
+        return alone.get("text")
+    return content
+
+
 def text_of(content: Any) -> str:
     """Give the words of a text, or of the text parts in a list."""
     if isinstance(content, str):
@@ -246,6 +261,7 @@ def text_of(content: Any) -> str:
 _RENDERED = {
     "system": _system,
     "user": _user,
+    "summary": _user,  # a history never has a summary_message: it is a user's there
     "assistant": _assistant,
     "approval": _approval,
     "approval_response": _response,

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from steer_nb.simulator.letta.driving import watched
-from steer_nb.simulator.letta.loop import ping
+from steer_nb.simulator.letta.ending import ping
 from steer_nb.simulator.letta.run import Frame, as_sse
 
 if TYPE_CHECKING:

@@ -17,10 +17,15 @@ from steer_nb.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Outcome", "ServerTool", "name_in"]
+__all__ = ["RETURN_CHAR_LIMIT", "Outcome", "ServerTool", "cut_return", "name_in"]
 
 _TYPES: Final = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-_LONGEST: Final = 50_000
+RETURN_CHAR_LIMIT: Final = 50_000
+"""So many characters of what a tool gave are kept, where the tool says nothing else."""
+
+_WHOLE: Final = frozenset(
+    {"archival_memory_search", "conversation_search", "conversation_search_date"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,31 @@ class ServerTool:
             what = f"{type(error).__name__}: {error}"
             text = f"Error executing function {self.name}: {what}"
             return Outcome(text, "error", stderr=(f"{what}\n",))
-        return found if isinstance(found, Outcome) else Outcome(str(found)[:_LONGEST])
+        return found if isinstance(found, Outcome) else Outcome(str(found))
+
+
+def cut_return(name: str, text: str, limit: int) -> str:
+    """Cut what a tool of the server gave; what searches a memory is not cut, only noted.
+
+    The server notes first that the text is too long, without cutting it, and cuts then: so its
+    count is that of the text with the note.
+
+    Source: `tool_execution_manager.py` and `validate_function_response` of the server 0.16.8.
+
+    Examples
+    --------
+    >>> cut_return("roll", "123", 3)
+    '123'
+    >>> cut_return("roll", "1234", 3)[:66]
+    '123... [NOTE: function output was truncated since it exceeded the '
+    """
+    if len(text) <= limit:
+        return text
+    why = "function output was truncated since it exceeded the character limit"
+    noted = f"{text}... [NOTE: {why}: {len(text)} > {limit}]"
+    if name in _WHOLE:
+        return noted
+    return f"{noted[:limit]}... [NOTE: {why} ({len(noted)} > {limit})]"
 
 
 def name_in(source: str) -> str | None:

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Refused", "Trouble", "model_trouble", "not_found"]
+__all__ = ["TOO_LONG", "Refused", "Trouble", "model_trouble", "not_found", "overflow"]
 
 GENERIC: Final = "An unknown error occurred with the LLM streaming request."
 MIDSTREAM: Final = "An error occurred during agent execution."
+TOO_LONG: Final = "context_length_exceeded"
+"""How a provider says that a request is too long."""
+_OVERFLOW: Final = (
+    "Compaction failed because the system prompt is too large for this model's context window. "
+    "Reduce system instructions, memory blocks, or tools, or use a model with a larger context "
+    "window."
+)
 
 
 class Refused(Exception):
@@ -107,8 +114,18 @@ def model_trouble(code: str, message: str) -> Trouble:
     >>> model_trouble("rate_limit_exceeded", "Slower.").detail[:44]
     'RATE_LIMIT_EXCEEDED: Rate limited by OpenAI:'
     """
+    if code == TOO_LONG:
+        provider = {"error": {"message": message, "type": code}}
+        about = f"Bad request to OpenAI (context window exceeded): Error code: 400 - {provider}"
+        return Trouble.of(400, f"CONTEXT_WINDOW_EXCEEDED: {about} ({{'is_byok': False}})")
     status, said, kind, text, begin = _PROVIDER.get(code, _PROVIDER["server_error"])
     provider = {"error": {"message": message, "type": code}}
     detail = f"{begin}: Error code: {said} - {provider}"
     body = {"error": {"type": kind, "message": text, "detail": detail}}
     return Trouble(status, body, detail, text, kind, "llm_api_error")
+
+
+def overflow(detail: str) -> Trouble:
+    """Say that what an agent is told at first is too long for any compaction to help."""
+    reason = "context_window_overflow_in_system_prompt"
+    return Trouble(400, {"detail": detail}, detail, _OVERFLOW, reason, reason)

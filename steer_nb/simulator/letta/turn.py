@@ -38,7 +38,7 @@ class LettaTurn:
     client_tools : tuple of str
         Names of those that the client runs.
     settings : dict
-        The agent's `model`, and what the request says.
+        The `model`, the `system` message and the `client_skills`, as the agent or the request say.
     lane : str
         The conversation's id, or ``default``.
     random : random.Random
@@ -69,6 +69,12 @@ class LettaTurn:
         self.random = Random(seed)  # noqa: S311 - a script's dice, no secret
         spoke = [n for n, one in enumerate(messages, 1) if one.role in ("assistant", "approval")]
         self.new = messages[spoke[-1] if spoke else 0 :]
+
+    @property
+    def summary(self) -> str | None:
+        """What stands for messages that it no longer sees."""
+        found = [one.summary for one in self.messages if one.summary is not None]
+        return found[-1] if found else None
 
     @property
     def kept_alive(self) -> bool:
@@ -138,5 +144,5 @@ class LettaTurn:
 
 
 def _words(messages: Iterable[Stored]) -> list[str]:
-    texts = (text_of(one.content) for one in messages if one.role == "user")
+    texts = (text_of(one.content) for one in messages if one.role == "user" and one.summary is None)
     return [text for text in texts if text and text != KEEP_ALIVE]
