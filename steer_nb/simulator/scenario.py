@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import runpy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -79,11 +79,17 @@ class Scenario:
         """
         from steer_nb.simulator.playback import improvise
         from steer_nb.simulator.recording import Recording
+        from steer_nb.trace import Trace, load_trace
 
+        source = str(trace) if isinstance(trace, str | Path) else ""
+        trace = trace if isinstance(trace, Trace) else load_trace(trace)
+        if trace.header.dialect == "letta":
+            from steer_nb.simulator.letta.scenario import LettaScenario
+
+            return replace(LettaScenario.from_trace(trace), source=source)
         recording = Recording.of(trace)
         many = sum(1 for _ in recording.answers)
         about = f"Serves {many} recorded response{'' if many == 1 else 's'} again."
-        source = str(trace) if isinstance(trace, str | Path) else ""
         return cls(recording.name, about, improvise, source, recording)
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from steer_nb.simulator.letta.effects import ModelBegins, ToolBegins
 from steer_nb.simulator.letta.ending import finish
 from steer_nb.simulator.letta.loop import work
+from steer_nb.simulator.letta.playback import play
 from steer_nb.simulator.letta.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class _Driver:
         run = self._run
         run.watchers.add(self._look)
         try:
-            for effect in work(self._service, run):
+            doing = work if run.recorded is None else play
+            for effect in doing(self._service, run):
                 self._store()
                 await self._hold(effect)
                 await self._wait(effect.seconds)
@@ -95,7 +97,7 @@ class _Driver:
         waiting = len(run.frames) - run.n_stored
         if not waiting:
             return
-        if run.background and service.speed > 0:
+        if run.background and run.recorded is None and service.speed > 0:
             now = time.monotonic()
             if self._flush_due is None:
                 self._flush_due = now + service.options.flush_s / service.speed

@@ -8,6 +8,7 @@ from steer_nb.errors import ScenarioError
 from steer_nb.simulator.addresses import base_url
 from steer_nb.simulator.letta.faults import LETTA_FAULTS
 from steer_nb.simulator.letta.options import LettaOptions
+from steer_nb.simulator.letta.recorded import Recorded
 from steer_nb.simulator.letta.scenario import LettaScenario
 from steer_nb.simulator.letta.scenarios import SCENARIOS
 from steer_nb.simulator.letta.service import LettaService
@@ -17,11 +18,13 @@ from steer_nb.simulator.threaded import Dialect, Threaded, arm, check_speed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
+    from os import PathLike
     from pathlib import Path
 
     from steer_nb.simulator.faults import Fault
     from steer_nb.simulator.pace import Clock
     from steer_nb.simulator.scenario import Scenario
+    from steer_nb.trace import Trace
 
 __all__ = ["LETTA", "LettaSimulator", "list_scenarios"]
 
@@ -32,7 +35,8 @@ class LettaSimulator(Threaded):
     Parameters
     ----------
     scenario : str, Path or LettaScenario
-        A built-in name, a file (``mine.yaml`` with ``dialect: letta``, ``mine.py``), or a scenario.
+        A built-in name, a file (``mine.yaml`` with ``dialect: letta``, ``mine.py``; ``run.jsonl``,
+        a trace), or a scenario.
     seed : int or str
         Ids depend on it: the same seed and requests give the same messages.
     speed : float
@@ -47,13 +51,16 @@ class LettaSimulator(Threaded):
         What runs and locks age by.
     faults : sequence of Fault, str or mapping
         What goes wrong on purpose, see `steer_nb.simulator.letta.faults`.
+    remembers : Trace or path, optional
+        A recorded trace whose server this one takes the place of: it knows its agents, its
+        conversations and runs, and what waits there waits here.
     **options
         Fields of `LettaOptions`.
 
     Raises
     ------
     ScenarioError
-        No such scenario, or one of the other dialect.
+        No such scenario, or one of the other dialect; or a trace that is.
     InvalidInput
         An unknown option or fault, a negative speed, or a host that is not loopback.
 
@@ -81,6 +88,7 @@ class LettaSimulator(Threaded):
         allow_remote: bool = False,
         clock: Clock | None = None,
         faults: Sequence[Fault | str | Mapping[str, Any]] = (),
+        remembers: Trace | str | PathLike[str] | None = None,
         **options: Any,
     ) -> None:
         check_speed(speed)
@@ -92,7 +100,14 @@ class LettaSimulator(Threaded):
             )
             raise ScenarioError(msg)
         settings = LettaOptions.of(options)
-        self.service = LettaService(found, seed=seed, speed=speed, options=settings, clock=clock)
+        self.service = LettaService(
+            found,
+            seed=seed,
+            speed=speed,
+            options=settings,
+            clock=clock,
+            remembers=None if remembers is None else Recorded.of(remembers),
+        )
         arm(self.service, faults)
         super().__init__(host, port, api_key=api_key, allow_remote=allow_remote)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steer_nb.simulator.letta.run import Run
     from steer_nb.simulator.letta.trouble import Trouble
 
-__all__ = ["finish", "ping"]
+__all__ = ["close", "finish", "ping"]
 
 
 def ping(world: World, run: Run, place: object) -> dict[str, Any]:
@@ -27,14 +27,18 @@ def finish(world: World, run: Run, stop_reason: str, trouble: Trouble | None = N
     run.agent.last_stop_reason = stop_reason
     run.add({"message_type": "stop_reason", "stop_reason": stop_reason})
     if trouble is not None:
-        midstream = run.n_shown > 0
-        run.add(trouble.frame(run.id, midstream=midstream))
-        closes = not run.background and not midstream
-    elif stop_reason == "cancelled":
-        closes = run.background
-    else:
+        run.add(trouble.frame(run.id, midstream=run.n_shown > 0))
+    elif stop_reason != "cancelled":
         run.add(run.usage.to_dict())
-        closes = True
+    close(run, failed=trouble is not None)
+
+
+def close(run: Run, *, failed: bool) -> None:
+    """Let nothing more come of a run whose stream has ended."""
+    if failed:
+        closes = not run.background and run.n_shown == 0
+    else:
+        closes = run.background or run.stop_reason != "cancelled"
     if closes:
         run.add_done()
     for step in run.steps:

@@ -124,7 +124,10 @@ def make_conversation(asked: Asked) -> Reply:
     if agent_id is None:
         raise Refused(422, "agent_id is required")
     agent = asked.service.agent(agent_id)
-    given = asked.object
+    given, player = asked.object, asked.service.player
+    known = None if player is None else player.made(agent)
+    if known is not None:
+        return Answer(known)
     made = asked.service.add_conversation(agent, given.get("summary"), _model_in(given))
     return Answer(made.to_dict())
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from steer_nb.simulator.letta.recorded import RecordedRun
     from steer_nb.simulator.letta.requests import Sent
     from steer_nb.simulator.letta.state import Agent, Conversation
     from steer_nb.simulator.letta.trouble import Trouble
@@ -140,6 +141,10 @@ class Run:
         What a JSON answer holds.
     n_shown : int
         Messages of the agent that its frames hold, or pieces of one.
+    recorded : RecordedRun or None
+        What it says, where it was recorded.
+    losses : list of int
+        Before which of its frames its reader loses the connection, once each.
     """
 
     id: str
@@ -165,6 +170,8 @@ class Run:
     frames: list[Frame] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
     watchers: set[Callable[[], None]] = field(default_factory=set)
+    recorded: RecordedRun | None = None
+    losses: list[int] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"<Run {self.id}: {self.status}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from steer_nb.errors import ScenarioError
@@ -13,10 +14,13 @@ from steer_nb.simulator.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from os import PathLike
 
     from steer_nb.simulator.faults import Fault
+    from steer_nb.simulator.letta.recorded import Recorded
     from steer_nb.simulator.letta.turn import LettaTurn
     from steer_nb.simulator.steps import Step
+    from steer_nb.trace import Trace
 
 __all__ = ["LettaScenario", "scenario"]
 
@@ -32,6 +36,51 @@ class LettaScenario(Scenario):
     dialect: ClassVar[str] = "letta"
 
     tools: tuple[ServerTool, ...] = ()
+    recorded: Recorded | None = None
+
+    @classmethod
+    def from_trace(cls, trace: Trace | str | PathLike[str]) -> LettaScenario:
+        """Make a scenario of a recorded trace: it is served again, with its timing.
+
+        Each send in a conversation gets what was recorded next there, whatever it says;
+        `steer_nb.simulator.letta.playback` says more. The simulator's `speed` scales the recorded
+        timing.
+
+        Parameters
+        ----------
+        trace : Trace or path
+            A trace of a Letta server, or a file: a journal, or any recording that `load` reads.
+
+        Raises
+        ------
+        TraceError
+            The file cannot be read.
+        ScenarioError
+            It is none of a Letta server, or holds nothing that a server said.
+
+        Examples
+        --------
+        >>> import steer_nb
+        >>> from steer_nb.simulator.letta import LettaSimulator
+        >>> played = LettaSimulator("files", speed=0)
+        >>> with steer_nb.connect(letta=True, simulate=played, journal=False, quiet=True) as one:
+        ...     said = one.lane("a").create("List the files.").wait(timeout=30).text
+        >>> again = LettaSimulator(LettaScenario.from_trace(one.trace), speed=0)
+        >>> with steer_nb.connect(letta=True, simulate=again, journal=False, quiet=True) as two:
+        ...     two.lane("a").create("Something else.").wait(timeout=30).text == said
+        True
+        """
+        from steer_nb.simulator.letta.playback import improvise
+        from steer_nb.simulator.letta.recorded import Recorded
+
+        recorded = Recorded.of(trace)
+        many = sum(1 for run in recorded.runs if run.moments)
+        if not many:
+            msg = f"{recorded.name} holds nothing that a Letta server said: nothing to serve again."
+            raise ScenarioError(msg)
+        about = f"Serves {many} recorded run{'' if many == 1 else 's'} again."
+        source = str(trace) if isinstance(trace, str | Path) else ""
+        return cls(recorded.name, about, improvise, source, recorded=recorded)  # type: ignore[arg-type]
 
     def tool(self, name: str) -> ServerTool | None:
         """Find one of its tools."""

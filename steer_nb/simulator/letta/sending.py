@@ -108,18 +108,21 @@ def send(
             trouble = pending_trouble(pending, named=named)
             raise Refused(trouble.status, trouble.body["detail"])
     asynchronous = kind == "send_message_async"
+    player = service.player
     run = service.add_run(
-        conversation, sent, background=background or asynchronous, kind=kind, named=named
+        conversation,
+        sent,
+        background=background or asynchronous,
+        kind=kind,
+        named=named,
+        recorded=None if player is None else player.next(conversation, sent),
     )
     if locks:
         conversation.lock = (run, service.clock.now() + service.options.lock_ttl_s)
     if redis:
         conversation.agent.last_run = run
     if background and named:
-        if sent.token is not None:
-            service.by_token[scope, sent.token] = run
-        for otid in sent.otids:
-            service.by_otid[scope, otid] = run
+        service.know_again(run)
     service.account.add(
         "run",
         run=run.id,

@@ -14,8 +14,10 @@ from steer_nb.simulator.ids import Ids
 from steer_nb.simulator.letta import compacting
 from steer_nb.simulator.letta.faults import LettaFault, PhantomCall
 from steer_nb.simulator.letta.naming import id_of, message_id_of
+from steer_nb.simulator.letta.playback import Player, remember
+from steer_nb.simulator.letta.requests import read_sent
 from steer_nb.simulator.letta.run import Run
-from steer_nb.simulator.letta.state import ORGANIZATION, USER, Agent, Conversation, Tool
+from steer_nb.simulator.letta.state import BLOCK, ORGANIZATION, USER, Agent, Conversation, Tool
 from steer_nb.simulator.letta.stored import Stored
 from steer_nb.simulator.letta.trouble import Refused, not_found
 from steer_nb.simulator.pace import EPOCH, Clock
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from steer_nb.simulator.faults import Armed, Fault, Way
     from steer_nb.simulator.letta.options import LettaOptions
+    from steer_nb.simulator.letta.recorded import Recorded, RecordedRun
     from steer_nb.simulator.letta.requests import Sent
     from steer_nb.simulator.letta.scenario import LettaScenario
     from steer_nb.simulator.letta.stored import ToolCall
@@ -36,28 +39,8 @@ __all__ = ["MODEL", "SYSTEM", "LettaService"]
 MODEL = "simulator/stand-in"
 SYSTEM = "You are a helpful agent. Ask before you do what cannot be undone."
 
-_BLOCK: Final[dict[str, Any]] = {
-    "value": "",
-    "limit": 100_000,
-    "project_id": None,
-    "template_name": None,
-    "is_template": False,
-    "template_id": None,
-    "base_template_id": None,
-    "deployment_id": None,
-    "entity_id": None,
-    "preserve_on_migration": False,
-    "label": None,
-    "read_only": False,
-    "description": None,
-    "metadata": {},
-    "hidden": None,
-    "id": None,
-    "created_by_id": None,
-    "last_updated_by_id": None,
-    "tags": [],
-}
-"""A block of memory, in the order of its fields: kept and shown, read by nobody."""
+_NOTHING: Final[dict[str, Any]] = {"role": "user", "content": ""}
+"""What somebody sent whose request nobody knows."""
 
 
 class LettaService:
@@ -81,6 +64,7 @@ class LettaService:
         speed: float,
         options: LettaOptions,
         clock: Clock | None = None,
+        remembers: Recorded | None = None,
     ) -> None:
         self.scenario = scenario
         self.speed = speed
@@ -101,7 +85,14 @@ class LettaService:
         self._n_agents = 0
         for one in scenario.tools:
             self.add_tool(one)
-        self.add_agent(scenario.name, tools=self.tools.values())
+        self.nothing_sent = read_sent({"messages": [_NOTHING]}, streaming=True)
+        self.player: Player | None = None
+        if remembers is not None:
+            remember(self, remembers)
+        if scenario.recorded is not None:
+            self.player = Player(self, scenario.recorded)
+        if not self.agents:
+            self.add_agent(scenario.name, tools=self.tools.values())
 
     # Time
 
@@ -230,12 +221,13 @@ class LettaService:
         settings: dict[str, Any] | None = None,
         blocks: Iterable[dict[str, Any]] = (),
         window: int | None = None,
+        agent_id: str | None = None,
     ) -> Agent:
-        """Make an agent."""
+        """Make an agent; of a given id, where that is known."""
         self._n_agents += 1
         now = self.now()
         made = Agent(
-            id_of(self.ids, "agent", self._n_agents),
+            agent_id or id_of(self.ids, "agent", self._n_agents),
             name,
             f"agent{self._n_agents}",
             now,
@@ -246,7 +238,7 @@ class LettaService:
             settings or {},
         )
         made.blocks = [
-            {**_BLOCK, **one, "id": id_of(self.ids, "block", made.key, at)}
+            {**BLOCK, **one, "id": id_of(self.ids, "block", made.key, at)}
             for at, one in enumerate(blocks)
         ]
         for tool in tools:
@@ -256,12 +248,18 @@ class LettaService:
         return made
 
     def add_conversation(
-        self, agent: Agent, summary: str | None = None, model: str | None = None
+        self,
+        agent: Agent,
+        summary: str | None = None,
+        model: str | None = None,
+        *,
+        conversation_id: str | None = None,
     ) -> Conversation:
-        """Make a conversation of an agent."""
+        """Make a conversation of an agent; of a given id, where that is known."""
         key = f"{agent.key}/{len(agent.conversations) + 1}"
         now = self.now()
-        made = Conversation(agent, id_of(self.ids, "conv", key), key, now, now, summary, model)
+        own = conversation_id or id_of(self.ids, "conv", key)
+        made = Conversation(agent, own, key, now, now, summary, model)
         assert made.id is not None
         agent.conversations[made.id] = made
         self.conversations[made.id] = made
@@ -269,10 +267,19 @@ class LettaService:
 
     def begin(self, conversation: Conversation) -> None:
         """Let a conversation begin with what its agent is told; one of its own, when first used."""
-        conversation.n_made += 1
-        made = message_id_of(self.ids, conversation.key, conversation.n_made)
+        made = self.new_message_id(conversation)
         system = conversation.agent.system
         conversation.begin(Stored(made, "system", self.now(), content=system))
+
+    def new_message_id(self, conversation: Conversation) -> str:
+        """Make the id of a conversation's next message."""
+        conversation.n_made += 1
+        return message_id_of(self.ids, conversation.key, conversation.n_made)
+
+    def used(self, key: str) -> bool:
+        """Whether anything was sent in the conversation of this key."""
+        everything = (one for agent in self.agents.values() for one in agent.everything)
+        return any(one.runs for one in everything if one.key == key)
 
     def compact(
         self, conversation: Conversation, settings: dict[str, Any]
@@ -287,8 +294,7 @@ class LettaService:
         before, after = len(context), len(done.kept) + 1
         if before <= after:
             return None
-        conversation.n_made += 1
-        made = message_id_of(self.ids, conversation.key, conversation.n_made)
+        made = self.new_message_id(conversation)
         text = compacting.packed(done, self.now(), None)
         summary = Stored(made, "summary", self.now(), content=text, summary=done.summary)
         conversation.compact(summary, done.kept)
@@ -325,14 +331,22 @@ class LettaService:
     # Runs
 
     def add_run(
-        self, conversation: Conversation, sent: Sent, *, background: bool, kind: str, named: bool
+        self,
+        conversation: Conversation,
+        sent: Sent,
+        *,
+        background: bool,
+        kind: str,
+        named: bool,
+        recorded: RecordedRun | None = None,
     ) -> Run:
         """Make a run; what it is for is `steer_nb.simulator.letta.loop`'s affair."""
         if not conversation.messages:
             self.begin(conversation)
         place = (conversation.key, len(conversation.runs) + 1)
+        known = None if recorded is None or recorded.id in self.runs else recorded.id
         run = Run(
-            id_of(self.ids, "run", *place),
+            known or id_of(self.ids, "run", *place),
             conversation.agent,
             conversation,
             sent,
@@ -341,10 +355,19 @@ class LettaService:
             self.now(),
             self.clock.now(),
             named,
+            recorded=recorded,
         )
         self.runs[run.id] = run
         conversation.runs.append(run)
         return run
+
+    def know_again(self, run: Run) -> None:
+        """Remember what a background run was asked with, so that it is not done twice (5.4)."""
+        scope, sent = run.conversation.key, run.sent
+        if sent.token is not None:
+            self.by_token[scope, sent.token] = run
+        for otid in sent.otids:
+            self.by_otid[scope, otid] = run
 
     def run(self, run_id: str) -> Run:
         """Find a run.

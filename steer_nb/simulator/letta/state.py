@@ -17,10 +17,33 @@ if TYPE_CHECKING:
     from steer_nb.simulator.letta.stored import Stored
     from steer_nb.simulator.letta.tools import ServerTool
 
-__all__ = ["ORGANIZATION", "USER", "Agent", "Conversation", "Tool"]
+__all__ = ["BLOCK", "ORGANIZATION", "USER", "Agent", "Conversation", "Tool"]
 
 USER: Final = "user-00000000-0000-4000-8000-000000000000"
 ORGANIZATION: Final = "org-00000000-0000-4000-8000-000000000000"
+
+BLOCK: Final[dict[str, Any]] = {
+    "value": "",
+    "limit": 100_000,
+    "project_id": None,
+    "template_name": None,
+    "is_template": False,
+    "template_id": None,
+    "base_template_id": None,
+    "deployment_id": None,
+    "entity_id": None,
+    "preserve_on_migration": False,
+    "label": None,
+    "read_only": False,
+    "description": None,
+    "metadata": {},
+    "hidden": None,
+    "id": None,
+    "created_by_id": None,
+    "last_updated_by_id": None,
+    "tags": [],
+}
+"""A block of memory, in the order of its fields: kept and shown, read by nobody."""
 
 
 @dataclass(eq=False)

@@ -86,6 +86,8 @@ class Stored:
         Of what stands before, where it was compacted; `content` has it packed.
     place : int
         By which it is listed in a conversation of its own.
+    shown : tuple of dict
+        What clients see of it, where that is known from a recording.
     """
 
     id: str
@@ -102,6 +104,7 @@ class Stored:
     answers: list[dict[str, Any]] = field(default_factory=list)
     summary: str | None = None
     place: int = 0
+    shown: tuple[dict[str, Any], ...] = ()
 
     @property
     def call_ids(self) -> list[str]:
@@ -171,7 +174,7 @@ def letta_messages(stored: Stored) -> list[dict[str, Any]]:
     >>> [(one["message_type"], one["content"]) for one in letta_messages(said)]
     [('assistant_message', 'Hi')]
     """
-    return _RENDERED[stored.role](stored)
+    return [dict(one) for one in stored.shown] or _RENDERED[stored.role](stored)
 
 
 def _system(stored: Stored) -> list[dict[str, Any]]:

@@ -258,14 +258,25 @@ class Connection:
     async def _stream(self, run: Run, *, after: int, pings: bool, hang: bool = False) -> None:
         """Write a stream; as on the real server, its head goes out with the first frame only."""
         frames = frames_of(self._service, run, self.number, after=after, pings=pings, hang=hang)
-        where = run.conversation.name
+        where, at = run.conversation.name, after
         async with aclosing(frames) as stream:
             async for frame in stream:
+                if at < len(run.frames) and frame is run.frames[at]:
+                    await self._lose_as_recorded(run, at)
+                    at += 1
                 await self._frame(frame, where)
         for armed in self._service.strike("end", "done", where, connection=self.number):
             await hold(armed)
         await self._begin()
         await self._send(h11.EndOfMessage())
+
+    async def _lose_as_recorded(self, run: Run, at: int) -> None:
+        """Lose the connection where it was lost in a recording."""
+        if run.losses and at >= run.losses[0]:
+            run.losses.pop(0)
+            await self._flushed()
+            self.cut()
+            raise _Gone
 
     async def _begin(self) -> None:
         if self._http.our_state is h11.SEND_RESPONSE:
