@@ -215,7 +215,8 @@ def recover(
         The journal, or a directory of journals: then the newest. By default ``.steer``.
     url, api_key, client, headers : optional
         As for `connect`. By default the place it was connected to, with the key that is set; a
-        session with the embedded simulator gets a new one, which knows nothing of the old one.
+        session with the embedded simulator gets a new one, which knows nothing of the old one. Of
+        a Letta server it gets one that knows what the journal has: what waited there waits again.
     tools : list, optional
         The functions that its lanes had, since no file holds them: they are matched by name. The
         same goes for MCP tools with credentials: they are matched by their server.
@@ -269,7 +270,7 @@ def recover(
                 raise InvalidInput(msg, field="client", value=client, rule=rule)
             given = None
             if played or where:
-                server = start_letta(played, seed=seed) if played else None
+                server = start_letta(played, seed=seed, remembers=trace) if played else None
                 service, given = _to_letta(where, api_key, headers, policy, server)
                 simulator = server
             policy = NEVER
