@@ -146,6 +146,10 @@ def _model_in(given: dict[str, Any]) -> str | None:
 
 def conversation(asked: Asked, conversation_id: str) -> Reply:
     """Give one conversation."""
+    player = asked.service.player
+    known = None if player is None else player.seen(conversation_id)
+    if known is not None:
+        return Answer(known)
     return Answer(asked.service.conversation(conversation_id).to_dict())
 
 

@@ -59,6 +59,7 @@ class Player:
         self._left = {talk: list(talk.runs) for talk in recorded.talks}
         self._refusals = {run: list(run.refusals) for run in recorded.runs}
         self._seats: dict[str, RecordedTalk] = {}
+        self._seen = {talk.conversation_id: list(talk.seen) for talk in recorded.talks}
         self._unmade = [talk for talk in recorded.talks if talk.made is not None]
         for talk in recorded.talks:
             conversation = _place(service, talk)
@@ -74,6 +75,11 @@ class Player:
                 self._unmade.remove(talk)
                 return talk.made
         return None
+
+    def seen(self, conversation_id: str) -> dict[str, Any] | None:
+        """Give what was said when a conversation was asked for."""
+        seen = self._seen.get(conversation_id)
+        return seen.pop(0) if seen else None
 
     def next(self, conversation: Conversation, sent: Sent) -> RecordedRun | None:
         """Find what a send gets.
@@ -261,11 +267,12 @@ def _place(service: LettaService, talk: RecordedTalk) -> Conversation:
         conversation = known or service.add_conversation(
             agent, conversation_id=talk.conversation_id
         )
-    known_ids = {one.id for one in conversation.messages}
-    before = [one for one in listed(talk.before) if one.id not in known_ids]
-    if any(one.role == "system" for one in before):
+    before = listed(talk.before)
+    own = [one for one in conversation.messages if not one.shown]
+    if own and any(one.role == "system" for one in before):  # it began otherwise
         conversation.messages, conversation.context = [], []
-    conversation.keep(before)
+    known_ids = {one.id for one in conversation.messages}
+    conversation.keep(one for one in before if one.id not in known_ids)
     return conversation
 
 

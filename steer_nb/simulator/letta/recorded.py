@@ -127,6 +127,8 @@ class RecordedTalk:
         Whose it is, and which: None is an agent's own.
     made : dict or None
         What the server said when it was made, if that was recorded.
+    seen : list of dict
+        What it said each time that it was asked for the conversation.
     before : dict of str to list of dict
         What a history shows that belongs to no run.
     runs : list of RecordedRun
@@ -139,6 +141,7 @@ class RecordedTalk:
     agent_id: str | None = None
     conversation_id: str | None = None
     made: dict[str, Any] | None = None
+    seen: list[dict[str, Any]] = field(default_factory=list)
     before: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     runs: list[RecordedRun] = field(default_factory=list)
     settled: bool = False
@@ -198,6 +201,7 @@ class _Reader:
         self._runs: dict[str, RecordedRun] = {}
         self._asked: dict[str | None, RecordedRun] = {}
         self._before: dict[str | None, Entry] = {}
+        self._refused: set[str | None] = set()
 
     def take(self, entry: Entry) -> None:
         data = entry.data or {}
@@ -246,6 +250,8 @@ class _Reader:
         if entry.note == "lane" and isinstance(settings, dict):
             if "conversation" in settings:
                 self._opened(lane, settings.get("agent"), settings["conversation"])
+        elif entry.note == "stream_broke" and lane in self._refused:
+            self._refused.discard(lane)  # what broke was answered with an error
         elif entry.note == "stream_broke" and lane in self._asked:
             self._asked[lane].moments.append(Moment(self._since(lane, entry), None))
 
@@ -280,8 +286,12 @@ class _Reader:
         if status >= 400:
             if asked is not None and path.endswith(("/messages", "/messages/stream")):
                 asked.refusals.append((status, raw))
+                self._refused.add(talk.lane)
         elif path.endswith("/conversations") and isinstance(value.get("id"), str):
             talk.made = value
+        elif value.get("id") is not None and path.endswith(f"/conversations/{value['id']}"):
+            self._opened(talk.lane, value.get("agent_id"), value["id"])
+            self._talk(talk.lane).seen.append(value)
         elif isinstance(value.get("id"), str) and value.get("status") in _ENDS:
             run = self._runs.get(value["id"])
             if run is not None:
@@ -309,6 +319,7 @@ class _Reader:
             run = self._begin(talk, run_id, ours=True)
         if run is not None:
             self._asked[talk.lane] = run
+            self._refused.discard(talk.lane)
             run.take(Moment(self._since(talk.lane, entry), message, entry.raw or ""))
 
     def _begin(self, talk: RecordedTalk, run_id: str, *, ours: bool) -> RecordedRun:

@@ -74,7 +74,7 @@ class LettaScenario(Scenario):
         from steer_nb.simulator.letta.recorded import Recorded
 
         recorded = Recorded.of(trace)
-        many = sum(1 for run in recorded.runs if run.moments)
+        many = sum(1 for run in recorded.runs if run.moments or run.refusals)
         if not many:
             msg = f"{recorded.name} holds nothing that a Letta server said: nothing to serve again."
             raise ScenarioError(msg)
