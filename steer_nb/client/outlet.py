@@ -117,6 +117,10 @@ class Outlet:
         self._count += 1
         return f"{kind}-{self._count}"
 
+    def _keep_number(self, key: str) -> None:
+        """Give no key again that was given in a recording."""
+        self._count = max(self._count, _number(key))
+
     def repeat(self, key: str, text: str, data: dict[str, Any], *, sent: bool) -> None:
         """Let a recorded request out once more, word for word and under its recorded key.
 
@@ -129,7 +133,7 @@ class Outlet:
         sent : bool
             Whether it left, in the recording.
         """
-        self._count = max(self._count, _number(key))
+        self._keep_number(key)
         lane = data.get("lane")
         self._core.recorder.out(text, key, lane, data.get("again"))
         self._core.recorder.sync()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.connecting import connect
 from steer_nb.client.io import tick, wait
-from steer_nb.client.replay_plan import Act, chosen_lanes, lane_of, plan
+from steer_nb.client.replay_plan import Act, chosen_lanes, counts_as, lane_of, plan
 from steer_nb.client.settings import LaneSettings
 from steer_nb.errors import WaitTimeout
 from steer_nb.ledger import rules
@@ -55,8 +55,8 @@ class _Counts:
             entry = entries[self.at]
             self.at += 1
             if entry.kind == "in":
-                lane = lane_of(entry.raw)
-                self.lanes[lane] = self.lanes.get(lane, 0) + 1
+                lane = lane_of(entry)
+                self.lanes[lane] = self.lanes.get(lane, 0) + counts_as(entry)
                 self.changed = time.monotonic()
             elif entry.note == "closed":
                 self.losses += 1
@@ -103,6 +103,7 @@ class Replay:
 
     def start(self, speed: float) -> None:
         """Begin; `steer_nb.replay` calls it once."""
+        self._repeating(now=True)
         unsubscribe = self.session.subscribe(self._look)
 
         def run() -> None:
@@ -111,6 +112,7 @@ class Replay:
                     self._drive(speed)
                 finally:
                     unsubscribe()
+                    self._repeating(now=False)
             except BaseException as error:  # noqa: BLE001 - it is raised where somebody waits
                 self._end.set_exception(error)
             else:
@@ -181,6 +183,11 @@ class Replay:
         self._counts.take(self.session.trace.entries)
         self._news.set()
 
+    def _repeating(self, *, now: bool) -> None:
+        """Let the session send nothing by itself, or again what it would."""
+        if not self.session.closed:
+            self.session.act(lambda: setattr(self.session.core.sender, "repeating", now))
+
     def _drive(self, speed: float) -> None:
         self._counts.changed = time.monotonic()
         self._longest = self._pause / speed if speed > 0 else 0.0
@@ -215,6 +222,7 @@ class Replay:
             and counts.losses >= act.losses
             and (not act.connections or core.recorder.connection >= act.connections)
             and (core.line.connected or act.entry.kind == "note")
+            and not core.line.works_on(act.lane)
         )
 
     def _still(self, act: Act) -> bool:
@@ -240,6 +248,11 @@ class Replay:
                 kept.fields, kept.open = dict(core.defaults), True
             core.outlet.repeat(act.key, entry.raw or "", {**data, "lane": act.lane}, sent=act.sent)
             return
+        if entry.kind == "in":
+            from steer_nb.letta.repeating import ask_again
+
+            ask_again(core, core.lanes.setdefault(act.lane, LaneSettings(act.lane)), data["body"])
+            return
         if entry.note in ("lane", "lane_closed"):
             kept = core.lanes.setdefault(act.lane, LaneSettings(act.lane))
             kept.open = entry.note == "lane"
@@ -249,6 +262,10 @@ class Replay:
                 kept.base = data.get("forked_from")
                 kept.n_before_base = 0 if state is None else len(state.responses)
         core.recorder.note(entry.note or "", **data)
+        if act.reads:
+            from steer_nb.letta.repeating import read_again
+
+            read_again(core, core.lanes[act.lane])
 
 
 def replay(
@@ -308,19 +325,25 @@ def replay(
     >>> replay.session.close()
     """
     from steer_nb.simulator import Scenario, Simulator
+    from steer_nb.simulator.letta import LettaSimulator
     from steer_nb.trace import Trace, load_trace
 
     source = trace if isinstance(trace, Trace) else load_trace(trace)
     scenario = Scenario.from_trace(source)
-    assert scenario.recording is not None
-    acts, totals = plan(source, scenario.recording, chosen_lanes(source, lanes))
-    simulator = Simulator(scenario, speed=speed, replay_patience_s=PATIENCE_S)
+    chosen, recording = chosen_lanes(source, lanes), scenario.recording
+    acts, totals = plan(source, () if recording is None else recording.cuts, chosen)
+    simulator: Simulator | LettaSimulator
+    if scenario.dialect == "letta":
+        simulator = LettaSimulator(scenario, speed=speed)
+    else:
+        simulator = Simulator(scenario, speed=speed, replay_patience_s=PATIENCE_S)
     session = connect(
         simulate=simulator,
+        letta=scenario.dialect == "letta",
         journal=journal,
         name=name,
         quiet=True,
-        multi_agent=scenario.recording.multi_agent,
+        multi_agent=recording is not None and recording.multi_agent,
     )
     if not quiet:
         line = f"Replaying {scenario.name} in session {name}: {len(acts)} recorded steps.\n"

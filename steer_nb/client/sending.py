@@ -76,11 +76,15 @@ class Overrides:
 
 
 class Sender:
-    """Sends creates, steers, continuations and injects. It lives on the I/O thread."""
+    """Sends creates, steers, continuations and injects. It lives on the I/O thread.
+
+    While it is `repeating`, a recording says when each thing is sent: nothing goes out by itself.
+    """
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self._outlet = core.outlet
+        self.repeating = False
 
     def look(self) -> None:
         """Send what waits here and may go now: in this dialect the service has all of it."""

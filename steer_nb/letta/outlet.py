@@ -6,10 +6,10 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.client.outlet import Outlet
-from steer_nb.errors import InvalidInput
 from steer_nb.letta.history import conversation_path
 from steer_nb.letta.line import LettaLine
 from steer_nb.letta.message import Message
+from steer_nb.letta.repeating import say_again
 from steer_nb.letta.settings import request_fields
 
 if TYPE_CHECKING:
@@ -78,11 +78,10 @@ class LettaOutlet(Outlet):
         lane.called.update(functions)
         return key
 
-    def repeat(self, key: str, text: str, data: dict[str, Any], *, sent: bool) -> None:  # noqa: ARG002
-        """Not possible: a server would do everything once more."""
-        rule = "only recordings of the Responses API are played again"
-        msg = f"{key} cannot be sent again from a recording: {rule}."
-        raise InvalidInput(msg, field="trace", rule=rule)
+    def repeat(self, key: str, text: str, data: dict[str, Any], *, sent: bool) -> None:
+        """Let a recorded request out once more: to a server that is played from a recording."""
+        self._keep_number(key)
+        say_again(self._core, key, text, data, sent=sent)
 
 
 def _is_default(lane: LaneSettings) -> bool:

@@ -47,7 +47,9 @@ class LettaSender(Sender):
         return self._outlet
 
     def look(self) -> None:
-        """Send what was kept here, where nothing is in its way any more."""
+        """Send what was kept here, where nothing is in its way any more; a replay says when."""
+        if self.repeating:
+            return
         for lane in tuple(self._core.lanes.values()):
             state = self._core.ledger.lanes.get(lane.stream_id)
             if state is None or not lane.open or not self._core.line.takes_messages:
