@@ -102,7 +102,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME|FILE",
         help="what it plays: a built-in one, or a .yaml or .py file (default: the first of --list)",
     )
-    played.add_argument("--trace", metavar="FILE", help="serve a recorded trace again")
+    played.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="serve a recorded trace again; of a Letta server with --dialect letta",
+    )
     simulate.add_argument("--list", action="store_true", help="list the built-in scenarios")
     simulate.add_argument("--options", action="store_true", help="list what --set can set")
     simulate.add_argument(
@@ -313,7 +317,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     playing = steer_nb.replay(
         arguments.trace, speed=arguments.speed, lanes=arguments.lane, quiet=True
     )
-    narrator, told = Narrator(), 0
+    narrator, told = Narrator(playing.session.trace.header.dialect), 0
     with playing.session as session:
         ended = False
         while not ended:

@@ -51,6 +51,11 @@ class JournalTail:
 class Narrator:
     """Folds one session's entries and tells each milestone once.
 
+    Parameters
+    ----------
+    dialect : str
+        Whose words its trace is in, as `Header.dialect` has it.
+
     Examples
     --------
     >>> from steer_nb.trace import Entry
@@ -60,8 +65,8 @@ class Narrator:
     ['lane planner opened']
     """
 
-    def __init__(self) -> None:
-        self.ledger = Ledger()
+    def __init__(self, dialect: str = "responses") -> None:
+        self.ledger = Ledger(dialect=dialect)
         self._told: set[tuple[str, str]] = set()
         self._version = -1
 
@@ -162,7 +167,8 @@ def _steered(steer: SteerState) -> str:
     text = " ".join(text.split())
     shown = text if len(text) <= _CLIP else f"{text[: _CLIP - 1]}…"
     lane = steer.lane.name if steer.lane is not None else "?"
-    return f"{lane}: steered, “{shown}”"
+    how = "kept for later" if steer.state == "queued_here" else "steered"
+    return f"{lane}: {how}, “{shown}”"
 
 
 def _first_text(value: Any) -> str:

@@ -382,7 +382,8 @@ COMMANDS: dict[str, Command] = {
             ),
             example="%steer replay run.jsonl --speed 2",
             note="The embedded simulator serves what was recorded, and what was sent is sent again "
-            "at its moment. Frames are then those of the recording, but for times.",
+            "at its moment; of a Letta server as well. Frames are then those of the recording, but "
+            "for times.",
         ),
         Command(
             "recover",

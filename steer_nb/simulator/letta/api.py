@@ -123,7 +123,7 @@ ROUTES: Final = tuple(
             m.send_async,
         ),
         ("POST /agents/{agent_id}/messages/cancel", "agents.messages.cancel", m.cancel),
-        ("POST /agents/{agent_id}/summarize", "agents.messages.summarize", m.summarize),
+        ("POST /agents/{agent_id}/summarize", "agents.messages.compact", m.summarize),
         ("GET /messages/{message_id}", "messages.retrieve", m.message),
         ("GET /conversations", "conversations.list", m.conversations),
         ("POST /conversations", "conversations.create", m.make_conversation),
