@@ -108,3 +108,14 @@ def test_without_httpx_it_says_what_to_install(monkeypatch, simulator):
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(steer_nb.errors.MissingExtra, match="steer-nb\\[letta\\]"):
         steer_nb.connect(letta=simulator.base_url, journal=False)
+
+
+def test_a_recording_is_played_again(shell, simulator, capsys):
+    session = run(shell, f"%steer connect --letta {simulator.base_url} --no-journal")
+    run(shell, f"%steer open cleaner --agent {simulator.agent_id}")
+    run(shell, "%%steer cleaner --wait\ndelete /srv/old.log")
+    session.trace.save("run.jsonl")
+    playing = run(shell, "%steer replay run.jsonl --speed 0 --wait")
+    assert "<Replay of run: ended, 3 of 3 recorded steps" in capsys.readouterr().out
+    assert playing.session["cleaner"].wait(PATIENCE) == "waiting_input"
+    playing.session.close()

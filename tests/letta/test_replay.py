@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 import steer_nb
+from steer_nb.cli import main
 from steer_nb.errors import ScenarioError
 from steer_nb.simulator import Simulator
 from steer_nb.simulator.letta import LettaScenario, LettaSimulator
@@ -213,6 +214,15 @@ def test_it_can_be_steered_on_when_it_is_over():
     assert lane.text == "The recording holds no further run of this conversation."
     assert [one.state for one in lane.steers] == ["committed"]
     playing.session.close()
+
+
+def test_a_terminal_is_told_what_happens(tmp_path, capsys):
+    recorded = record(lambda session: say(session.lane("a"), "delete /srv/old.log"))
+    file = recorded.save(tmp_path / "run.jsonl")
+    assert main(["replay", str(file), "--speed", "0"]) == 0
+    told = capsys.readouterr().out
+    assert "a waits for delete_file" in told
+    assert "a: response completed" in told
 
 
 # Served to others
