@@ -95,6 +95,12 @@ def plan(
     ends: dict[str, tuple[str | None, int]] = {}  # where each response ended, in its lane's events
     acts: list[Act] = []
     losses, last = 0, None
+
+    def before(lane: str | None) -> dict[str | None, int]:
+        """What had come: in its lane; of a Letta server in all, each of which is heard alone."""
+        heard = {one: n for one, n in counts.items() if chosen is None or one in chosen}
+        return {**(heard if letta else {}), lane: counts.get(lane, 0)}
+
     for entry in trace:
         if entry.kind == "in" and not (letta and _is_asked(entry, last)):
             if letta and _reads(entry, last):
@@ -105,7 +111,7 @@ def plan(
             losses += 1
         elif (sent := _sent(entry, requests, steers, injects)) is not None:
             lane = None if sent.lane is None else sent.lane.stream_id
-            needs = {lane: counts.get(lane, 0)}
+            needs = before(lane)
             parent, n = ends.get(getattr(sent, "previous_response_id", None) or "", (lane, 0))
             if chosen is None or parent in chosen:
                 needs[parent] = max(n, needs.get(parent, 0))
@@ -116,14 +122,14 @@ def plan(
                 acts.append(act)
         elif letta and (_is_asked(entry, last) or _is_opening(entry)):
             lane = lane_of(entry)
-            act = Act(entry, _key(entry), lane, {lane: counts.get(lane, 0)}, losses, 1, 0.0)
+            act = Act(entry, _key(entry), lane, before(lane), losses, 1, 0.0)
             act.after = _between(last, entry)
             counts[lane] = counts.get(lane, 0) + (entry.kind == "in")
             if chosen is None or lane in chosen:
                 acts.append(act)
         elif entry.note is not None and entry.note not in own and not _is_kept(entry, ledger):
             lane = _lane_of_note(ledger, entry.data or {})
-            needs = {lane: counts.get(lane, 0)}
+            needs = before(lane)
             act = Act(entry, "", lane, needs, losses, 0, _between(last, entry))
             if chosen is None or lane in chosen:
                 acts.append(act)

@@ -11,6 +11,7 @@ import pytest
 import steer_nb
 from steer_nb.simulator.letta import LettaSimulator
 from tests.letta.stage import PATIENCE, asked_of, runs_of
+from tests.simulator.letta.test_compacting import full
 
 
 @steer_nb.tool
@@ -177,3 +178,23 @@ def test_it_is_taken_up_again_and_again(tmp_path):
     ids = [one.id for one in lane.responses]
     assert len(set(ids)) == len(ids) == 7
     session.close()
+
+
+@pytest.mark.parametrize("where", [None, "default"])
+def test_what_was_compacted_stays_so(tmp_path, where):
+    session = steer_nb.connect(
+        letta=True, simulate=LettaSimulator(full, speed=0), journal=False, quiet=True
+    )
+    lane = session.lane("a", conversation=where, include_compaction_messages=True)
+    for text in ("One.", "Two.", "Three.", "full", "Four."):
+        say(lane, text)
+    session.close()
+    (before,) = (run.conversation for run in session.simulator.service.runs.values() if run.id
+                 == lane.responses[0].id)  # fmt: skip
+    again = LettaSimulator(full, speed=0, seed=1, remembers=session.trace)
+    after = again.service.runs[lane.responses[0].id].conversation
+    for one, other in ((before.context, after.context), (before.listed, after.listed)):
+        assert [(m.role, m.summary or m.parts) for m in other] == [
+            (m.role, m.summary or m.parts) for m in one
+        ]
+    assert [m.summary is not None for m in after.context].count(True) == 1

@@ -29,6 +29,7 @@ __all__ = [
     "event",
     "packed",
     "size_of",
+    "summary_in",
     "threshold",
     "told",
 ]
@@ -36,6 +37,7 @@ __all__ = [
 RETRIES: Final = 3
 """So often a request that is too long is sent again behind a compaction."""
 _TRIGGER: Final = 0.9
+_BEGINS: Final = "\nThe following is a summary of the previous messages:\n "
 _CLIPPED: Final = "... [summary truncated to fit]"
 
 
@@ -201,12 +203,31 @@ def packed(done: Compacted, at: float, stats: Mapping[str, Any] | None) -> str:
     moment = dt.datetime.fromtimestamp(at, dt.UTC)
     value: dict[str, Any] = {
         "type": "system_alert",
-        "message": f"{note}\nThe following is a summary of the previous messages:\n {done.summary}",
+        "message": f"{note}{_BEGINS}{done.summary}",
         "time": moment.strftime("%Y-%m-%d %I:%M:%S %p UTC+0000"),
     }
     if stats is not None:
         value["compaction_stats"] = dict(stats)
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def summary_in(content: Any) -> str | None:
+    """Find the summary in a user's message that is one; None where it is none.
+
+    Examples
+    --------
+    >>> said = packed(Compacted([], "Two messages.", "all", 0), 0, None)
+    >>> summary_in(said), summary_in("Hello.")
+    ('Two messages.', None)
+    """
+    try:
+        value = json.loads(content) if isinstance(content, str) else None
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or value.get("type") != "system_alert":
+        return None
+    note, found, summary = str(value.get("message")).partition(_BEGINS)
+    return summary if found and note.startswith("Note: ") else None
 
 
 def event(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.simulator.letta.approving import Approved, as_given, judge, return_cap
+from steer_nb.simulator.letta.compacting import Compacted, packed, summary_in
 from steer_nb.simulator.letta.requests import read_sent
 from steer_nb.simulator.letta.stored import Stored, Thought, ToolCall, as_kept, letta_messages
 from steer_nb.simulator.letta.trouble import Refused
@@ -41,7 +42,7 @@ _LOW: Final = 7
 class _Said:
     """One message of the model, while it is put together."""
 
-    first: dict[str, Any]
+    own: dict[str, Any] | None = None
     parts: dict[str, list[Any]] = field(default_factory=dict)
     free: dict[str, list[str]] = field(default_factory=dict)
     gated: dict[str, list[str]] = field(default_factory=dict)
@@ -51,15 +52,19 @@ class _Said:
         """Add a piece, or a whole."""
         kind = message["message_type"]
         if kind in ("tool_call_message", "approval_request_message"):
-            if kind == "approval_request_message":
+            asks = kind == "approval_request_message"
+            if asks:
                 self.request = message
-            calls = self.gated if self.request is message else self.free
+            else:
+                self.own = self.own or message
+            calls = self.gated if asks else self.free
             given = message.get("tool_calls") or message.get("tool_call") or []
             for one in given if isinstance(given, list) else [given]:
                 kept = calls.setdefault(str(one.get("tool_call_id")), ["", ""])
                 kept[0] += one.get("name") or ""
                 kept[1] += one.get("arguments") or ""
             return
+        self.own = self.own or message
         part = self.parts.setdefault(str(message.get("otid")), [kind, "", message.get("state")])
         name = {"assistant_message": "content", "reasoning_message": "reasoning"}.get(kind)
         part[1] += message.get(name or "hidden_reasoning") or ""
@@ -72,10 +77,11 @@ class _Said:
         ]
         free = tuple(ToolCall(name, given, key) for key, (name, given) in self.free.items())
         gated = tuple(ToolCall(name, given, key) for key, (name, given) in self.gated.items())
-        own = _stored(self.first, "assistant", parts=tuple(parts), calls=free)
-        if self.request is None:
-            return [own]
-        if free:
+        if self.request is None or free:
+            assert self.own is not None
+            own = _stored(self.own, "assistant", parts=tuple(parts), calls=free)
+            if self.request is None:
+                return [own]
             return [own, _stored(self.request, "approval", calls=gated)]
         return [_stored(self.request, "approval", parts=tuple(parts), calls=gated)]
 
@@ -94,7 +100,7 @@ def _group(messages: Iterable[dict[str, Any]]) -> list[Stored]:
         kind = one.get("message_type")
         if kind in _SPOKEN:
             key = uuid.UUID(str(one["id"]).removeprefix("message-")).int >> _LOW
-            known = found.setdefault(key, _Said(one))
+            known = found.setdefault(key, _Said())
             assert isinstance(known, _Said)
             known.take(one)
         elif kind == "tool_return_message":
@@ -103,8 +109,15 @@ def _group(messages: Iterable[dict[str, Any]]) -> list[Stored]:
             answers = list(one.get("approvals") or ())
             found[one["id"]] = _stored(one, "approval_response", answers=answers)
         elif kind in ("user_message", "system_message"):
-            role = "user" if kind == "user_message" else "system"
-            found[one["id"]] = _stored(one, role, content=one.get("content"), otid=one.get("otid"))
+            role, content = "user" if kind == "user_message" else "system", one.get("content")
+            stored = _stored(one, role, content=content, otid=one.get("otid"))
+            stored.summary = summary_in(content) if role == "user" else None
+            found[one["id"]] = stored
+        elif kind == "summary_message":
+            stored = _stored(one, "summary", summary=str(one["summary"]))
+            done = Compacted([], str(one["summary"]), "sliding_window", 0)
+            stored.content = packed(done, stored.created, one.get("compaction_stats"))
+            found[one["id"]] = stored
     return [
         stored
         for one in found.values()
@@ -156,16 +169,15 @@ def compose(
     spoken = _group(frames)
     known = {one.id for one in spoken}
     more = [one for one in listed(run.listed) if one.id not in known]
-    if not spoken:
-        return more
-    at = min(one.created for one in spoken)
-    if run.stop_reason not in _WHOLE:
+    whole = run.stop_reason in _WHOLE
+    if not whole and spoken:
         steps = [one.step_id for one in spoken]
         done = {one.step_id for one in spoken if one.role in ("tool", "approval")}
         spoken = [one for one in spoken if one.step_id != steps[-1] or one.step_id in done]
+    at = min((one.created for one in spoken), default=conversation.updated)
     spoken = [_as_shown(one, run.listed) for one in spoken]
     sent, pending = sent_of(run), conversation.pending
-    if sent is None or not spoken:
+    if sent is None or not (spoken or whole):
         return [*more, *spoken]
     head = [one for one in more if one.role == "approval_response"]
     if sent.approvals is not None and pending is not None:

@@ -14,6 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.simulator.letta.approving import Approved, judge, return_cap
+from steer_nb.simulator.letta.compacting import compact
 from steer_nb.simulator.letta.composing import compose, listed, sent_of
 from steer_nb.simulator.letta.ending import close, finish
 from steer_nb.simulator.letta.model import Wait
@@ -193,7 +194,13 @@ def _keep(service: LettaService, run: Run, recorded: RecordedRun) -> None:
     """Keep what a run said, and its steps."""
     conversation = run.conversation
     messages = compose(recorded, conversation, lambda: service.new_message_id(conversation))
-    conversation.keep(messages)
+    for stored in messages:
+        if stored.summary is None:
+            conversation.keep([stored])
+        else:  # what it stood for nobody saw: the server's rules say it
+            settings = run.agent.llm["compaction_settings"]
+            done = compact([*conversation.context], settings, run.agent.window)
+            conversation.compact(stored, done.kept)
     conversation.updated = conversation.last_message_at = service.now()
     for stored in messages:
         run.messages += [m for m in letta_messages(stored) if m["message_type"] not in _SILENT]
