@@ -9,6 +9,9 @@ What the model says is a script, as in the Responses dialect (`steer_nb.simulato
 Letta's own. Tools of the server are little functions (`ServerTool`); which of them need approval,
 and which the client runs, is decided as in a real server.
 
+A simulator can also say again what a server was recorded to say (`LettaScenario.from_trace`), or go
+on where a recorded server was (``LettaSimulator(remembers=TRACE)``).
+
 Examples
 --------
 >>> from steer_nb.simulator import CallFunction, Say, letta

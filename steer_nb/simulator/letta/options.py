@@ -31,6 +31,9 @@ class LettaOptions(OptionSet):
         0.5, "Seconds, at speed 1, for which a background run gathers frames before it stores them."
     )
     flush_frames: int = option(50, "So many gathered frames are stored at once.")
+    stream_entries: int = option(
+        10_000, "So many frames of a background run are kept; what is older cannot be read again."
+    )
     resume_past_end: Literal["hang", "end"] = option(
         "hang", "A resume behind the last frame: hangs for good, or ends at once."
     )

@@ -27,7 +27,8 @@ async def frames_of(
 ) -> AsyncGenerator[Frame, None]:
     """Give a run's frames from behind `after`, until its last.
 
-    What is asked for behind the last hangs, unless an option says otherwise (5.3).
+    What is asked for behind the last hangs, unless an option says otherwise (5.3). Only the newest
+    of a background run are kept (5.2).
     """
     options = service.options
     index, seen, silent_s = after, None, 0.0
@@ -50,6 +51,8 @@ async def frames_of(
                     yield alive()
                 continue
             n_given = 0
+            if run.background:  # the oldest are gone
+                index = max(index, run.n_stored - options.stream_entries)
             while not hang and index < run.n_stored:
                 frame = run.frames[index]
                 index += 1

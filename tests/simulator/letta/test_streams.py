@@ -91,6 +91,15 @@ def test_what_is_old_is_gone(simulate):
     assert again[0]["run_id"] != first[0]["run_id"]
 
 
+def test_only_the_newest_frames_are_kept(simulate):
+    client = simulate("story", stream_entries=6)
+    found = client.send(stream_tokens=True, background=True)
+    run_id = client.account("run")[0]["run"]
+    again = client.read(client.http.post(f"/v1/runs/{run_id}/stream", json={"starting_after": 1}))
+    assert again == found[-6:]
+    assert again[0]["seq_id"] > 10
+
+
 def test_a_lock_that_was_never_given_back(simulate):
     client = simulate(faults=["hold_model"])
     talk = client.talk()
