@@ -86,7 +86,7 @@ class LettaLine(Line):
 
     def send(self, lane: LaneSettings, message: Message) -> None:
         """Let a recorded and synced message out; returns at once."""
-        self.begin(lane, Exchange(self._core, self, lane, message).run())
+        self._start(lane, Exchange(self._core, self, lane, message).run())
 
     def take_up(self, lane: LaneSettings) -> bool:
         """See what became of a lane's last message, where that is not known; whether it is not."""
@@ -103,7 +103,7 @@ class LettaLine(Line):
         seq = 0 if response is None else response.last_sequence_number or 0
         exchange = Exchange(self._core, self, lane, _message(self._core, request))
         run_id = None if response is None else response.id
-        self.begin(lane, exchange.take_up(run_id, seq))
+        self._start(lane, exchange.take_up(run_id, seq))
         return True
 
     def _look_at(self, lane: LaneSettings) -> None:
@@ -116,7 +116,7 @@ class LettaLine(Line):
             (one for one in reversed(state.responses) if _unconfirmed(one)), None
         )
         if parent is not None:
-            self.begin(lane, self._look(lane, parent))
+            self._start(lane, self._look(lane, parent))
 
     async def _look(self, lane: LaneSettings, parent: ResponseState) -> None:
         history, recorder = History(self._core, self.http, lane), self._core.recorder
@@ -150,6 +150,9 @@ class LettaLine(Line):
         LaneBusy
             If something does.
         """
+        self._start(lane, work)
+
+    def _start(self, lane: LaneSettings, work: Coroutine[Any, Any, None]) -> None:
         if self.works_on(lane.stream_id):
             work.close()
             msg = f"Lane {lane.name} still hears of its last message; try again in a moment."
