@@ -39,7 +39,7 @@ FAULTS = st.lists(
     faults=FAULTS,
     seed=st.integers(0, 10_000),
 )
-@settings(max_examples=8, deadline=None, phases=[Phase.reuse, Phase.generate])
+@settings(max_examples=5, deadline=None, phases=[Phase.reuse, Phase.generate])
 def test_a_trace_says_what_its_server_knew(turns, tokens, tools, faults, seed):
     simulator = LettaSimulator(moods, speed=0, seed=seed, faults=faults)
     with steer_nb.connect(

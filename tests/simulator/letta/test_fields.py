@@ -68,8 +68,9 @@ def test_a_limit_that_is_none(simulate, limit):
     assert client.http.post("/v1/tools/", json=body).status_code == 422
 
 
-@pytest.mark.parametrize(("window", "cap"), [(None, 102_400), (6_000, 5_000)])
-@pytest.mark.parametrize("kind", ["approval", "tool_return"])
+@pytest.mark.parametrize(
+    ("window", "cap", "kind"), [(None, 102_400, "approval"), (6_000, 5_000, "tool_return")]
+)
 def test_a_long_result_of_a_client_is_cut(simulate, window, cap, kind):
     client = simulate(shouting)
     agent = client.http.post("/v1/agents/", json={"context_window_limit": window}).json()["id"]

@@ -219,5 +219,5 @@ def until_over(peer, run_id):
 TestLosses = Losses.TestCase
 # Nothing is made smaller: each step is dozens of requests on real sockets.
 TestLosses.settings = settings(
-    max_examples=12, stateful_step_count=12, deadline=None, phases=[Phase.reuse, Phase.generate]
+    max_examples=8, stateful_step_count=12, deadline=None, phases=[Phase.reuse, Phase.generate]
 )
