@@ -198,3 +198,18 @@ def test_what_was_compacted_stays_so(tmp_path, where):
             (m.role, m.summary or m.parts) for m in one
         ]
     assert [m.summary is not None for m in after.context].count(True) == 1
+
+
+def test_a_recording_that_was_half_played_goes_on(tmp_path):
+    session = play(tmp_path)
+    for text in ("list the files", "delete /srv/old.log"):
+        say(session.lane("a"), text)
+    file = session.trace.save(tmp_path / "run.jsonl")
+    session.close()
+    half = play(tmp_path, file)
+    assert say(half.lane("a"), "Anything.") == "idle"
+    again = recovered(half, tmp_path)
+    assert again.simulator.scenario.recorded is not None
+    assert say(again.lanes["a"], "Anything.") == "waiting_input"
+    assert [one.id for one in again.lanes["a"].responses] == list(session.trace.ledger.responses)
+    again.close()

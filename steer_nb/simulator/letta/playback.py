@@ -57,7 +57,10 @@ class Player:
 
     def __init__(self, service: LettaService, recorded: Recorded) -> None:
         self._service = service
-        self._left = {talk: list(talk.runs) for talk in recorded.talks}
+        self._left = {  # what the server remembers was said already
+            talk: [run for run in talk.runs if run.id not in service.runs]
+            for talk in recorded.talks
+        }
         self._refusals = {run: list(run.refusals) for run in recorded.runs}
         self._seats: dict[str, RecordedTalk] = {}
         self._seen = {talk.conversation_id: list(talk.seen) for talk in recorded.talks}
