@@ -78,18 +78,39 @@ _SHARED: Final = (
 
 
 class Rows:
-    """New rows of the core columns: of a run, what all its entries share is kept once."""
+    """New rows of the core columns: of a run, what all its entries share is kept once.
 
-    def __init__(self, trace_id: str, entries: Sequence[Entry], events: Sequence[Event]) -> None:
+    Entries are taken in some at a time and let go of: only what goes into columns stays.
+    """
+
+    def __init__(self, trace_id: str) -> None:
         self.trace_id = trace_id
-        self.entries = entries
-        self.events = events
-        self.sizes = [0 if entry.raw is None else utf8_length(entry.raw) for entry in entries]
+        self.sizes: list[int | None] = []
+        """The length of each message; None for what is none."""
         self.lengths: list[int] = []
         self.shared: list[tuple[Any, ...]] = []
         self.done = 0
         """So many entries were told of."""
+        self._seqs: list[int] = []
+        self._at: list[float | None] = []
+        self._t: list[float | None] = []
+        self._numbers: list[int | None] = []
         self._without: list[int] = []
+
+    def take(self, entries: Sequence[Entry], events: Sequence[Event]) -> None:
+        """Take in the next entries, which are told of then."""
+        self._seqs += [entry.seq for entry in entries]
+        self._at += [entry.at for entry in entries]
+        self._t += [entry.t for entry in entries]
+        self._numbers += [event.sequence_number for event in events]
+        self.sizes += [
+            (0 if entry.kind != "note" else None)
+            if (raw := entry.raw) is None
+            else len(raw)
+            if raw.isascii()
+            else utf8_length(raw)
+            for entry in entries
+        ]
 
     def add(self, count: int, shared: tuple[Any, ...]) -> None:
         """Say what the next so many entries have in the columns of `_SHARED`."""
@@ -104,31 +125,21 @@ class Rows:
 
     def columns(self) -> dict[str, Any]:
         """Give the arrays of the core columns, for the entries up to here."""
-        trace_id, entries = self.trace_id, self._chosen(self.entries)
-        seqs = [entry.seq for entry in entries]
+        trace_id, seqs = self.trace_id, self._chosen(self._seqs)
         each: dict[str, Sequence[Any]] = {
             "event_id": [f"{trace_id}/{seq}" for seq in seqs],
             "seq": seqs,
-            "recv_at": [entry.at for entry in entries],
-            "t_s": [entry.t for entry in entries],
-            "sequence_number": [event.sequence_number for event in self._chosen(self.events)],
-            "bytes": self._chosen(self._bytes()),
+            "recv_at": self._chosen(self._at),
+            "t_s": self._chosen(self._t),
+            "sequence_number": self._chosen(self._numbers),
+            "bytes": self._chosen(self.sizes),
         }
         found = {name: array_of(EventCore[name], values) for name, values in each.items()}
-        found["trace_id"] = array_of(EventCore["trace_id"], [trace_id]).repeat(len(entries))
+        found["trace_id"] = array_of(EventCore["trace_id"], [trace_id]).repeat(len(seqs))
         lengths = np.array(self.lengths)
         for name, values in zip(_SHARED, zip(*self.shared, strict=True), strict=True):
             found[name] = array_of(EventCore[name], values).repeat(lengths)
         return found
-
-    def _bytes(self) -> Sequence[int | None]:
-        """The length of each message; None for what is none."""
-        if 0 not in self.sizes:
-            return self.sizes
-        return [
-            None if entry.kind == "note" else size
-            for entry, size in zip(self.entries, self.sizes, strict=True)
-        ]
 
     def _chosen(self, values: Sequence[Any]) -> Sequence[Any]:
         """Of one value for each entry, those of entries that have rows."""

@@ -70,6 +70,7 @@ def without_collector(much: bool) -> Iterator[None]:
         gc.enable()
 
 
+FEW=2048
 class Fold:
     """A ledger of its own over the entries of a trace, with the rows of the events table.
 
@@ -111,7 +112,7 @@ class Fold:
         self.events.reserve(end - self.position)
         with without_collector(end - self.position > BATCH):
             while self.position < end:
-                self._take(entries[self.position : min(end, self.position + BATCH)])
+                self._rows_until(min(end, self.position + BATCH))
         return self.position
 
     def group(self, name: str) -> GroupRows:
@@ -144,7 +145,16 @@ class Fold:
 
     # -- one batch -----------------------------------------------------------------------------
 
-    def _take(self, batch: list[Entry]) -> None:
+    def _rows_until(self, stop: int) -> None:
+        rows = Rows(self.trace_id)
+        try:
+            for at in range(self.position, stop, FEW):
+                self._take(self.trace.entries[at : min(stop, at + FEW)], rows)
+        finally:
+            if rows.lengths:
+                self.events.extend(rows.columns())
+
+    def _take(self, batch: list[Entry], rows: Rows) -> None:
         event_of = self.ledger.dialect.event_of
         plain = decode if self.ledger.dialect.plain else None
         events = [
@@ -155,26 +165,22 @@ class Fold:
             else event_of(entry)
             for entry in batch
         ]
-        rows = Rows(self.trace_id, batch, events)
+        rows.take(batch, events)
         start, end = 0, len(batch)
-        try:
-            while start < end:
-                run = run_at(batch, events, start)
-                if run is None:
-                    entry, event = batch[start], events[start]
-                    owner = self.ledger.apply(entry, event)
-                    start += 1
-                    self._folded(entry, owner, 1)
-                    self._row(rows, entry, event, owner)
-                else:
-                    owner = self.ledger.apply_run(run)
-                    count = len(run.entries)
-                    start += count
-                    self._folded(run.entries[-1], owner, count)
-                    self._row_of_run(rows, run, count, owner)
-        finally:
-            if rows.lengths:
-                self.events.extend(rows.columns())
+        while start < end:
+            run = run_at(batch, events, start)
+            if run is None:
+                entry, event = batch[start], events[start]
+                owner = self.ledger.apply(entry, event)
+                start += 1
+                self._folded(entry, owner, 1)
+                self._row(rows, entry, event, owner)
+            else:
+                owner = self.ledger.apply_run(run)
+                count = len(run.entries)
+                start += count
+                self._folded(run.entries[-1], owner, count)
+                self._row_of_run(rows, run, count, owner)
 
     def _folded(self, last: Entry, owner: ResponseState | None, count: int) -> None:
         self.position += count

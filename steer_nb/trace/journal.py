@@ -222,7 +222,7 @@ def newest_journal(directory: str | PathLike[str]) -> Path:
 def write_trace(trace: Trace, path: str | PathLike[str]) -> str:
     """Write a whole trace beside `path`, then put it in its place in one step."""
     target = Path(path)
-    entries = trace.entries[: len(trace.entries)]
+    end = len(trace.entries)
     origin = origin_of(trace)
     try:
         handle, temporary = tempfile.mkstemp(
@@ -233,8 +233,8 @@ def write_trace(trace: Trace, path: str | PathLike[str]) -> str:
                 file.write(_encoder.encode(trace.header) + b"\n")
                 if origin is not None:
                     file.write(_encoder.encode(origin) + b"\n")
-                for start in range(0, len(entries), 4096):
-                    file.write(_encoder.encode_lines(entries[start : start + 4096]))
+                for batch in trace.entries.between(0, end):
+                    file.write(_encoder.encode_lines(batch))
             Path(temporary).replace(target)
         except BaseException:
             with suppress(OSError):

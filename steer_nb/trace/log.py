@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from itertools import chain
 from typing import TYPE_CHECKING, overload
 
 import msgspec
 
 from steer_nb.trace.answers import HasFrames
+from steer_nb.trace.holding import Entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,7 +49,7 @@ class Trace(HasFrames):
 
     def __init__(self, header: Header, entries: Iterable[Entry] = ()) -> None:
         self.header = header
-        self.entries: list[Entry] = list(entries)
+        self.entries = Entries(entries)
         self.file_problems: tuple[Problem, ...] = ()
         """What was odd about the file it was read from (torn last line …)."""
         self.file: str | None = None
@@ -82,9 +84,10 @@ class Trace(HasFrames):
         with self._lock:
             if self._ledger is None:
                 self._ledger = Ledger(dialect=self.header.dialect)
-            for index in range(self._folded, len(self.entries)):
-                self._folded = index + 1
-                self._ledger.apply(self.entries[index])
+            for batch in self.entries.between(self._folded, len(self.entries)):
+                for entry in batch:
+                    self._folded += 1
+                    self._ledger.apply(entry)
             return self._ledger
 
     @property
@@ -142,7 +145,7 @@ class Trace(HasFrames):
         return len(self.entries)
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self.entries[: len(self.entries)])
+        return chain.from_iterable(self.entries.between(0, len(self.entries)))
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...
@@ -165,7 +168,7 @@ class Trace(HasFrames):
             "places": self.places,
             "recording": self.recording,
         }
-        return Trace, (self.header, self.entries[:]), state  # what is folded is folded anew
+        return Trace, (self.header, self.entries.copy()), state  # what is folded is folded anew
 
     def __repr__(self) -> str:
         counts, last = {"in": 0, "out": 0, "note": 0}, 0.0

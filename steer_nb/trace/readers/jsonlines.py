@@ -14,8 +14,9 @@ import msgspec
 from steer_nb.trace.readers.objects import first_objects, is_spread, spread
 from steer_nb.trace.readers.recording import seconds_of
 from steer_nb.trace.readers.requests import harmless
-from steer_nb.trace.readers.source import decoded_lines
+from steer_nb.trace.readers.source import decoded_lines, is_utf8
 from steer_nb.wire import decode
+from steer_nb.wire.catalogue import FAMILY
 
 if TYPE_CHECKING:
     from steer_nb.trace.readers.recording import Recording
@@ -42,6 +43,8 @@ _DIRECTIONS: Final = {
 _SCANNED: Final = 50
 _OURS: Final = ("response.", "error")
 """How the words of events begin that cannot be anything else."""
+_MOMENTS: Final = frozenset({"lifecycle", "steer", "error", "control"})
+_ITEM: Final = "response.output_item."
 
 
 class _Typed(msgspec.Struct, gc=False):
@@ -114,18 +117,21 @@ def read(source: Source, found: Recording) -> None:
 
 def _events(block: bytes, first: int, found: Recording) -> bool:
     """Take lines that are one event each, at once; False where one of them is anything else."""
-    try:
-        texts = block.decode().split("\n")
-    except UnicodeDecodeError:
-        return False
-    events = decoded_lines(_lines, block, texts)
-    if events is None:
+    lines = block.split(b"\n")
+    events = decoded_lines(_lines, block, lines)
+    if events is None or not is_utf8(block):
         return False
     kinds = {event.type for event in events}
     if not all(kind.startswith(_OURS) and kind not in _REQUESTS for kind in kinds):
         return False
-    found.events(texts, first)
+    held = set(filter(_is_moment, kinds))
+    found.events(lines, first, [n for n, event in enumerate(events) if event.type in held])
     return True
+
+
+def _is_moment(kind: str) -> bool:
+    """Whether a fold remembers events of that type, as when something began or ended."""
+    return kind.startswith(_ITEM) or FAMILY.get(kind) in _MOMENTS
 
 
 def _line(line: bytes, number: int, found: Recording, *, torn: bool) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.trace.entries import SCHEMA, Entry, Header, Problem
+from steer_nb.trace.holding import Entries, Lines
 from steer_nb.trace.log import Trace
 from steer_nb.trace.origin import Places
 from steer_nb.trace.readers.packed import PACKED
@@ -15,6 +15,7 @@ from steer_nb.wire import decode
 from steer_nb.wire.jsonio import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from steer_nb.trace.entries import Kind
@@ -62,7 +63,7 @@ class Recording:
         self.origin: Origin | None = None
         self.source: str | None = None
         self.dialect = "responses"
-        self.entries: list[Entry] = []
+        self.entries = Entries()
         self.problems: list[Problem] = []
         self.connection = 1
         self.started_at: float | None = None
@@ -104,15 +105,15 @@ class Recording:
             self.connected()
         self._add(kind, place, at, t, raw=raw, data=data)
 
-    def events(self, raws: list[str], first: int) -> None:
-        """Take events without times from places in a row, as `message` takes one."""
+    def events(self, lines: list[bytes], first: int, moments: Collection[int]) -> None:
+        """Take events without times from lines in a row, as `message` takes one.
+
+        `moments` says which of them folds hold on to.
+        """
         if self._connected != self.connection:
             self.connected()
-        seq = len(self.entries)
-        numbers = range(seq, seq + len(raws))
-        nothing, kind, connection = repeat(None), repeat("in"), repeat(self.connection)
-        self.entries.extend(map(Entry, numbers, nothing, nothing, kind, connection, raws))
-        self._places.add(first, len(raws))
+        self.entries.hold(Lines(len(self.entries), self.connection, lines, moments))
+        self._places.add(first, len(lines))
 
     def line(self, line: bytes, place: int, *, torn: bool = False) -> tuple[str, Event] | None:
         """Decode one message from its bytes; None, and a problem, where it is none.

@@ -21,7 +21,7 @@ from steer_nb.trace.readers.packed import FAULTS, unpacked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["HEAD", "Source", "decoded_lines"]
+__all__ = ["HEAD", "Source", "decoded_lines", "is_utf8"]
 
 CHUNK: Final = 1 << 16
 HEAD: Final = 1 << 20
@@ -207,7 +207,7 @@ class Source:
 
 
 def decoded_lines(
-    decode: Callable[[bytes], list[Any]], block: bytes, lines: list[str] | None = None
+    decode: Callable[[bytes], list[Any]], block: bytes, lines: list[bytes] | None = None
 ) -> list[Any] | None:
     """Decode lines that are one JSON object each, all at once.
 
@@ -217,7 +217,7 @@ def decoded_lines(
         The `decode_lines` of a `msgspec.json.Decoder` for objects.
     block : bytes
         Lines, joined by LF.
-    lines : list of str, optional
+    lines : list of bytes, optional
         The same, where they were taken apart already: it is quicker to look at.
 
     Returns
@@ -231,8 +231,8 @@ def decoded_lines(
     # and begin in that way, and there are as many objects as lines, there is one a line.
     if lines is not None:
         count = len(lines)
-        whole = all(map(str.startswith, lines, repeat("{")))
-        whole = whole and all(map(str.endswith, lines, repeat("}")))
+        whole = all(map(bytes.startswith, lines, repeat(b"{")))
+        whole = whole and all(map(bytes.endswith, lines, repeat(b"}")))
     else:
         count = block.count(b"\n") + 1
         whole = block.startswith(b"{") and block.endswith(b"}")
@@ -244,6 +244,14 @@ def decoded_lines(
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return found if len(found) == count else None
+
+
+def is_utf8(block: bytes) -> bool:
+    """Say whether bytes are a text in UTF-8."""
+    try:
+        return block.isascii() or block.decode() is not None
+    except UnicodeDecodeError:
+        return False
 
 
 def unreadable(path: Path, error: OSError) -> TraceError:
