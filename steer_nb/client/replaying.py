@@ -23,7 +23,7 @@ from steer_nb.errors import WaitTimeout
 from steer_nb.ledger import rules
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Sequence
     from os import PathLike
 
     from steer_nb.client.lane import Lane
@@ -49,7 +49,7 @@ class _Counts:
     at: int = 0
     changed: float = 0.0
 
-    def take(self, entries: list[Entry]) -> None:
+    def take(self, entries: Sequence[Entry]) -> None:
         """Count what is new."""
         while self.at < len(entries):
             entry = entries[self.at]

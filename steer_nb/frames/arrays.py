@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from steer_nb.frames.columns import Column
 
-__all__ = ["array_of", "clean", "frame_of", "json_text", "strict_json", "utf8_length", "whole"]
+__all__ = ["array_of", "clean", "frame_of", "json_text", "strict_json", "whole"]
 
 _INT64: Final = (-(2**63), 2**63 - 1)
 # Times outside these years are no times: 0001 and 9999, with room for a time zone.
@@ -41,11 +41,6 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
-
-
-def utf8_length(text: str) -> int:
-    """Count the bytes that a message has on the wire."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def whole(value: object) -> int | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from steer_nb.frames.arrays import array_of, json_text, utf8_length
+from steer_nb.frames.arrays import array_of, json_text
 from steer_nb.frames.growing import Growing
 from steer_nb.frames.schema_stream import EventCore, EventDelta, EventError, EventRaw
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from steer_nb.frames.columns import Columns
     from steer_nb.trace.entries import Entry
+    from steer_nb.trace.holding import Batch
     from steer_nb.wire import Event
 
     EventOf: TypeAlias = Callable[[Entry], Event]
@@ -85,7 +86,7 @@ class Rows:
 
     def __init__(self, trace_id: str) -> None:
         self.trace_id = trace_id
-        self.sizes: list[int | None] = []
+        self.sizes: list[Any] = []
         """The length of each message; None for what is none."""
         self.lengths: list[int] = []
         self.shared: list[tuple[Any, ...]] = []
@@ -97,20 +98,13 @@ class Rows:
         self._numbers: list[int | None] = []
         self._without: list[int] = []
 
-    def take(self, entries: Sequence[Entry], events: Sequence[Event]) -> None:
+    def take(self, batch: Batch, events: Sequence[Event]) -> None:
         """Take in the next entries, which are told of then."""
-        self._seqs += [entry.seq for entry in entries]
-        self._at += [entry.at for entry in entries]
-        self._t += [entry.t for entry in entries]
+        self._seqs += batch.seqs
+        self._at += batch.at
+        self._t += batch.t
         self._numbers += [event.sequence_number for event in events]
-        self.sizes += [
-            (0 if entry.kind != "note" else None)
-            if (raw := entry.raw) is None
-            else len(raw)
-            if raw.isascii()
-            else utf8_length(raw)
-            for entry in entries
-        ]
+        self.sizes += batch.sizes
 
     def add(self, count: int, shared: tuple[Any, ...]) -> None:
         """Say what the next so many entries have in the columns of `_SHARED`."""
@@ -126,8 +120,9 @@ class Rows:
     def columns(self) -> dict[str, Any]:
         """Give the arrays of the core columns, for the entries up to here."""
         trace_id, seqs = self.trace_id, self._chosen(self._seqs)
+        prefix = f"{trace_id}/"
         each: dict[str, Sequence[Any]] = {
-            "event_id": [f"{trace_id}/{seq}" for seq in seqs],
+            "event_id": [prefix + str(seq) for seq in seqs],
             "seq": seqs,
             "recv_at": self._chosen(self._at),
             "t_s": self._chosen(self._t),

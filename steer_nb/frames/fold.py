@@ -15,6 +15,7 @@ from steer_nb.ledger import DEFAULT_LANE, Ledger, foreign_type, run_at
 from steer_nb.ledger.letta_events import LettaEvent
 from steer_nb.wire import SERVER_EVENT_TYPES, decode
 from steer_nb.wire.catalogue import EXTRA_FAMILY, FAMILY
+from steer_nb.wire.events import decode_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from steer_nb.ledger import ResponseState, Run
     from steer_nb.trace import Trace
     from steer_nb.trace.entries import Entry
+    from steer_nb.trace.holding import Batch
     from steer_nb.wire import Event
 
 __all__ = ["Fold", "LaneUse"]
@@ -70,7 +72,6 @@ def without_collector(much: bool) -> Iterator[None]:
         gc.enable()
 
 
-FEW=2048
 class Fold:
     """A ledger of its own over the entries of a trace, with the rows of the events table.
 
@@ -111,8 +112,14 @@ class Fold:
         end = len(entries)
         self.events.reserve(end - self.position)
         with without_collector(end - self.position > BATCH):
-            while self.position < end:
-                self._rows_until(min(end, self.position + BATCH))
+            rows = Rows(self.trace_id)
+            try:
+                for batch in entries.batches(self.position, end):
+                    self._take(batch, rows)
+                    if rows.done >= BATCH:
+                        rows = self._written(rows)
+            finally:
+                self._written(rows)
         return self.position
 
     def group(self, name: str) -> GroupRows:
@@ -145,42 +152,43 @@ class Fold:
 
     # -- one batch -----------------------------------------------------------------------------
 
-    def _rows_until(self, stop: int) -> None:
-        rows = Rows(self.trace_id)
-        try:
-            for at in range(self.position, stop, FEW):
-                self._take(self.trace.entries[at : min(stop, at + FEW)], rows)
-        finally:
-            if rows.lengths:
-                self.events.extend(rows.columns())
-
-    def _take(self, batch: list[Entry], rows: Rows) -> None:
-        event_of = self.ledger.dialect.event_of
-        plain = decode if self.ledger.dialect.plain else None
-        events = [
-            _NO_EVENT
-            if entry.kind == "note"
-            else plain(entry.raw or "")
-            if entry.data is None and plain is not None
-            else event_of(entry)
-            for entry in batch
-        ]
+    def _take(self, batch: Batch, rows: Rows) -> None:
+        entries, events = batch.entries, self._events_of(batch)
         rows.take(batch, events)
-        start, end = 0, len(batch)
+        start, end = 0, len(events)
         while start < end:
-            run = run_at(batch, events, start)
+            run = run_at(entries, events, start, batch.bare)
             if run is None:
-                entry, event = batch[start], events[start]
+                entry, event = entries[start], events[start]
                 owner = self.ledger.apply(entry, event)
                 start += 1
                 self._folded(entry, owner, 1)
                 self._row(rows, entry, event, owner)
             else:
                 owner = self.ledger.apply_run(run)
-                count = len(run.entries)
-                start += count
-                self._folded(run.entries[-1], owner, count)
-                self._row_of_run(rows, run, count, owner)
+                start += run.count
+                self._folded(run.last, owner, run.count)
+                self._row_of_run(rows, run, owner)
+
+    def _events_of(self, batch: Batch) -> list[Event]:
+        """Decode their messages."""
+        event_of, plain = self.ledger.dialect.event_of, self.ledger.dialect.plain
+        if plain and batch.bare:
+            return decode_all(batch.raws)
+        return [
+            _NO_EVENT
+            if entry.kind == "note"
+            else decode(entry.raw or "")
+            if entry.data is None and plain
+            else event_of(entry)
+            for entry in batch.entries
+        ]
+
+    def _written(self, rows: Rows) -> Rows:
+        """Put rows into the table; give new ones to be filled."""
+        if rows.lengths:
+            self.events.extend(rows.columns())
+        return Rows(self.trace_id)
 
     def _folded(self, last: Entry, owner: ResponseState | None, count: int) -> None:
         self.position += count
@@ -203,13 +211,13 @@ class Fold:
         else:
             rows.skip()
 
-    def _row_of_run(self, rows: Rows, run: Run, count: int, owner: ResponseState | None) -> None:
-        first, event = run.entries[0], run.events[0]
+    def _row_of_run(self, rows: Rows, run: Run, owner: ResponseState | None) -> None:
+        first, event = run.first, run.event
         lane = self._lane_of(first, event, owner)
         if lane is not None:  # all of them name the same one
             stream_id = run.fact.lane if owner is None else owner.lane.stream_id
-            self.lane_uses[first.connection, stream_id].last = run.entries[-1]
-        self._add(rows, first, event, count, owner, lane)
+            self.lane_uses[first.connection, stream_id].last = run.last
+        self._add(rows, first, event, run.count, owner, lane)
 
     def _add(
         self,
@@ -221,9 +229,9 @@ class Fold:
         lane: str | None,
     ) -> None:
         """Add the rows of a run, or of one entry, told by its first: `Rows` knows the others."""
-        item_id, index = event.item_id, event.output_index
+        item_id, index, connection = event.item_id, event.output_index, entry.connection
         start = rows.done
-        size = rows.sizes[start] if count == 1 else sum(rows.sizes[start : start + count])
+        size = rows.sizes[start] or 0 if count == 1 else sum(rows.sizes[start : start + count])
         if owner is not None:
             self.n_events[owner.id] += count
             if index is not None:
@@ -232,12 +240,12 @@ class Fold:
                     item_id = owner.items[index].id
         kind, family, known = _kind(entry, event)
         if entry.kind == "in":
-            self.bytes_in[entry.connection] += size
+            self.bytes_in[connection] += size
             self.n_unknown += 0 if known else count
         rows.add(
             count,
             (
-                self.connection_id(entry.connection),
+                self._connection_ids.get(connection) or self.connection_id(connection),
                 lane,
                 "close" if entry.kind == "note" else entry.kind,
                 kind,

@@ -167,19 +167,19 @@ class Ledger:
         ResponseState or None
             The response that all of them belong to, if they belong to one.
         """
-        entries, numbers, count = run.entries, run.numbers, len(run.entries)
-        owner = _delta(self, run.fact, "".join(run.texts), count, entries[0])
+        numbers, count, first = run.numbers, run.count, run.first
+        owner = _delta(self, run.fact, "".join(run.texts), count, first)
         if owner is not None:
             owner.n_events += count
-            owner.last = owner.lane.last = entries[-1]
+            owner.last = owner.lane.last = run.last
             expected = (owner.last_sequence_number or 0) + 1
             if numbers == list(range(expected, expected + count)):
                 owner.last_sequence_number = numbers[-1]  # each follows the one before
             else:
-                for entry, number in zip(entries, numbers, strict=True):
+                for place, number in enumerate(numbers, run.start):
                     if number is not None:
-                        self._numbered(owner, number, entry)
-        connection = self.connections.get(entries[0].connection)
+                        self._numbered(owner, number, run.entries[place])
+        connection = self.connections.get(first.connection)
         if connection is not None:
             connection.n_in += count
         return owner

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from steer_nb.ledger import facts as f
     from steer_nb.trace.entries import Entry
+    from steer_nb.trace.holding import Some
     from steer_nb.wire import Event
 
 __all__ = ["Run", "run_at"]
@@ -30,10 +31,14 @@ class Run(msgspec.Struct, gc=False):
     ----------
     fact : Delta
         What the first one states.
+    event : Event
+        The message of the first one.
+    first, last : Entry
+        The first and the last one; all are of one connection.
     entries : sequence of Entry
-        At least one, all of one connection.
-    events : sequence of Event
-        Their messages.
+        Those among which they stand.
+    start, count : int
+        From where, and how many; at least one.
     texts : list of str
         What each adds.
     numbers : list of int or None
@@ -41,13 +46,17 @@ class Run(msgspec.Struct, gc=False):
     """
 
     fact: f.Delta
-    entries: Sequence[Entry]
-    events: Sequence[Event]
+    event: Event
+    first: Entry
+    last: Entry
+    entries: Some
+    start: int
+    count: int
     texts: list[str]
     numbers: list[int | None]
 
 
-def run_at(entries: Sequence[Entry], events: Sequence[Event], start: int) -> Run | None:
+def run_at(entries: Some, events: Sequence[Event], start: int, bare: bool = False) -> Run | None:
     """Give the run that begins at `start`; None where the entry there adds to no text.
 
     Parameters
@@ -55,22 +64,21 @@ def run_at(entries: Sequence[Entry], events: Sequence[Event], start: int) -> Run
     entries : sequence of Entry
         What is to be folded.
     events : sequence of Event
-        Their messages, as `event_of` gives them; anything in the place of a note.
+        Their messages, as `event_of` gives them; one without a type in the place of a note.
     start : int
         Where.
+    bare : bool, default False
+        Whether the entries are known to be events of one connection that have no `data`.
     """
-    entry, first = entries[start], events[start]
-    if entry.kind != "in" or entry.data is not None:
-        return None
+    first = events[start]
     fact = delta_of(first)
     if fact is None:
         return None
-    connection, kind, stream_id, item_id = (
-        entry.connection,
-        first.type,
-        first.stream_id,
-        first.item_id,
-    )
+    head = entries[start]
+    if head.kind != "in" or head.data is not None:
+        return None
+    connection = head.connection
+    kind, stream_id, item_id = first.type, first.stream_id, first.item_id
     output, content, summary = first.output_index, first.content_index, first.summary_index
     command, agent = first.command_index, first.agent
     stop, end = start + 1, len(entries)
@@ -90,15 +98,20 @@ def run_at(entries: Sequence[Entry], events: Sequence[Event], start: int) -> Run
             or type(event.delta) is not str
         ):
             break
-        entry = entries[stop]
-        if entry.kind != "in" or entry.data is not None or entry.connection != connection:
-            break
+        if not bare:
+            entry = entries[stop]
+            if entry.kind != "in" or entry.data is not None or entry.connection != connection:
+                break
         stop += 1
     found = events[start:stop]
     return Run(
         fact,
-        entries[start:stop],
-        found,
+        first,
+        head,
+        entries[stop - 1] if stop > start + 1 else head,
+        entries,
+        start,
+        stop - start,
         [event.delta for event in found],
         [event.sequence_number for event in found],
     )

@@ -10,20 +10,69 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import MutableSequence
+from dataclasses import dataclass
 from itertools import accumulate, repeat
 from operator import index as whole_number
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, Final, Protocol, overload
 
 from steer_nb.trace.entries import Entry
+from steer_nb.wire.sizes import utf8_length
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import SupportsIndex
 
-__all__ = ["BATCH", "Entries", "Lines"]
+__all__ = ["Batch", "Entries", "Lines", "Some"]
 
-BATCH = 1 << 13
-"""Entries that are made at once where all are gone through: bounds what lives meanwhile."""
+_AT_ONCE: Final = 1 << 11
+"""Entries that are looked at together where all are gone through: bounds what lives meanwhile."""
+
+
+class Some(Protocol):
+    """Some entries in a row, of which one can be had at a time."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Entry]: ...
+    def __getitem__(self, index: int, /) -> Entry: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Batch:
+    """Some entries in a row as columns, so that none has to be made that nobody looks at.
+
+    Attributes
+    ----------
+    entries : sequence
+        They themselves; where they are held as lines, made one by one.
+    seqs, at, t, raws : sequence
+        Their fields of these names.
+    sizes : sequence of int or None
+        How many bytes each message has on the wire; None for notes.
+    bare : bool
+        Whether all are events of one connection, of which nothing is known but the message.
+    """
+
+    entries: Some
+    seqs: Sequence[int]
+    at: Sequence[float | None]
+    t: Sequence[float | None]
+    raws: Sequence[Any]
+    sizes: Sequence[int | None]
+    bare: bool = False
+
+
+def _batch(entries: list[Entry]) -> Batch:
+    raws = [entry.raw for entry in entries]
+    sizes = [
+        (None if entry.kind == "note" else 0)
+        if raw is None
+        else len(raw)
+        if raw.isascii()
+        else utf8_length(raw)
+        for entry, raw in zip(entries, raws, strict=True)
+    ]
+    at, t = [entry.at for entry in entries], [entry.t for entry in entries]
+    return Batch(entries, [entry.seq for entry in entries], at, t, raws, sizes)
 
 
 class Lines:
@@ -63,19 +112,20 @@ class Lines:
         self._lines = b"\n".join(lines)
         self._ends: array[int] | None = None
 
-    def between(self, start: int, stop: int) -> list[Entry]:
-        """Make the entries from `start` to before `stop`, which lie within."""
-        lines = self._lines.split(b"\n")
-        if stop - start < len(lines):
-            lines = lines[start:stop]
-        numbers = range(self._seq + start, self._seq + stop)
-        nothing, kind, connection = repeat(None), repeat("in"), repeat(self._connection)
-        raws = map(bytes.decode, lines)
-        found = list(map(Entry, numbers, nothing, nothing, kind, connection, raws))
+    def batch(self, start: int, stop: int) -> Batch:
+        """Give what the entries from `start` to before `stop` say, without making them."""
+        lines = self._lines.split(b"\n")[start:stop]
+        sizes, raws = list(map(len, lines)), list(map(bytes.decode, lines))
+        kept: dict[int, Entry] = {}
         for place, entry in self._kept.items():
             if start <= place < stop:
-                found[place - start] = entry
-        return found
+                raw = entry.raw or ""
+                kept[place - start] = entry
+                raws[place - start], sizes[place - start] = raw, utf8_length(raw)
+        first, nothing = self._seq + start, [None] * len(lines)
+        made = _Made(first, self._connection, raws, kept)
+        seqs = range(first, first + len(lines))
+        return Batch(made, seqs, nothing, nothing, raws, sizes, bare=True)
 
     def _entry(self, place: int, line: bytes) -> Entry:
         return Entry(self._seq + place, None, None, "in", self._connection, line.decode())
@@ -83,7 +133,13 @@ class Lines:
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, place: int) -> Entry:
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Entry]: ...
+    def __getitem__(self, place: int | slice) -> Entry | list[Entry]:
+        if isinstance(place, slice):
+            return self._several(place)
         kept = self._kept.get(place)
         if kept is not None:
             return kept
@@ -93,6 +149,40 @@ class Lines:
             ends = self._ends = array("Q", accumulate(length + 1 for length in lengths))
         start = ends[place - 1] if place else 0
         return self._entry(place, self._lines[start : ends[place] - 1])
+
+    def _several(self, chosen: slice) -> list[Entry]:
+        places = range(self._length)[chosen]
+        numbers = range(self._seq, self._seq + self._length)[chosen]
+        nothing, kind, connection = repeat(None), repeat("in"), repeat(self._connection)
+        raws = map(bytes.decode, self._lines.split(b"\n")[chosen])
+        found = list(map(Entry, numbers, nothing, nothing, kind, connection, raws))
+        for place, entry in self._kept.items():
+            if place in places:
+                found[places.index(place)] = entry
+        return found
+
+
+class _Made:
+    """Entries that are made when they are looked at."""
+
+    __slots__ = ("_connection", "_kept", "_raws", "_seq")
+
+    def __init__(self, seq: int, connection: int, raws: list[str], kept: dict[int, Entry]) -> None:
+        self._seq = seq
+        self._connection = connection
+        self._raws = raws
+        self._kept = kept
+
+    def __len__(self) -> int:
+        return len(self._raws)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, place: int) -> Entry:
+        return self._kept.get(place) or Entry(
+            self._seq + place, None, None, "in", self._connection, self._raws[place]
+        )
 
 
 class Entries(MutableSequence[Entry]):
@@ -145,9 +235,30 @@ class Entries(MutableSequence[Entry]):
             self._before += len(part)
 
     def between(self, start: int, stop: int) -> Iterator[list[Entry]]:
-        """Give the entries from `start` to before `stop`, at most `BATCH` at once."""
-        for at in range(start, stop, BATCH):
-            yield self[at : min(stop, at + BATCH)]
+        """Give the entries from `start` to before `stop`, some at a time."""
+        for at in range(start, stop, _AT_ONCE):
+            yield self[at : min(stop, at + _AT_ONCE)]
+
+    def batches(self, start: int, stop: int) -> Iterator[Batch]:
+        """Give what the entries from `start` to before `stop` say, some at a time."""
+        for part, begin, end in self._parts_of(start, stop):
+            if isinstance(part, Lines):
+                yield part.batch(begin, end)
+            else:
+                for at in range(begin, end, _AT_ONCE):
+                    yield _batch(part[at : min(end, at + _AT_ONCE)])
+
+    def _parts_of(self, start: int, stop: int) -> Iterator[tuple[Lines | list[Entry], int, int]]:
+        """Which part each stretch of entries is in, from where to where."""
+        number = bisect_right(self._starts, start) - 1
+        while start < min(stop, self._before):
+            part, begins = self._parts[number], self._starts[number]
+            end = min(stop - begins, len(part))
+            yield part, start - begins, end
+            start = begins + end
+            number += 1
+        if start < stop:
+            yield self._last, start - self._before, stop - self._before
 
     def copy(self) -> Entries:
         """Give the same entries apart from these: what is added to one is not in the other."""
@@ -177,7 +288,7 @@ class Entries(MutableSequence[Entry]):
 
     def __iter__(self) -> Iterator[Entry]:
         for part in self._parts:
-            yield from part if isinstance(part, list) else part.between(0, len(part))
+            yield from part[:]
         yield from self._last
 
     @overload
@@ -202,21 +313,9 @@ class Entries(MutableSequence[Entry]):
         return self._parts[part][place - self._starts[part]]
 
     def _slice(self, start: int, stop: int) -> list[Entry]:
-        if start >= self._before:
-            return self._last[start - self._before : max(stop, start) - self._before]
         found: list[Entry] = []
-        number = bisect_right(self._starts, start) - 1
-        while start < min(stop, self._before):
-            part, begins = self._parts[number], self._starts[number]
-            end = min(stop - begins, len(part))
-            if isinstance(part, list):
-                found += part[start - begins : end]
-            else:
-                found += part.between(start - begins, end)
-            start = begins + end
-            number += 1
-        if stop > self._before:
-            found += self._last[: stop - self._before]
+        for part, begin, end in self._parts_of(start, stop):
+            found += part[begin:end]
         return found
 
     @overload
@@ -235,8 +334,8 @@ class Entries(MutableSequence[Entry]):
         if len(self) != len(other):
             return False
         # In batches, so that two long ones are not made at once.
-        ends = range(0, len(self), BATCH)
-        return all(self[at : at + BATCH] == other[at : at + BATCH] for at in ends)
+        starts = range(0, len(self), _AT_ONCE)
+        return all(self[at : at + _AT_ONCE] == other[at : at + _AT_ONCE] for at in starts)
 
     def __add__(self, other: Sequence[Entry]) -> list[Entry]:
         return [*self, *other]

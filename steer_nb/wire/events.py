@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -11,7 +11,10 @@ from steer_nb.wire.event import _PARTS, Event, _Agent, part_of
 from steer_nb.wire.inject_events import INJECT_EVENTS, inject_event
 from steer_nb.wire.steer_events import STEER_EVENTS, steer_event
 
-__all__ = ["decode"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["decode", "decode_all"]
 
 _decode = msgspec.json.Decoder(Event).decode
 
@@ -55,6 +58,22 @@ def decode(raw: str | bytes) -> Event:
     if event.type in _OWN_CLASSES:
         return _special(event, event.payload)
     return event
+
+
+def decode_all(raws: Iterable[str]) -> list[Event]:
+    """Decode many messages, as `decode` does each: a call less for each is much for a million."""
+    found = []
+    for raw in raws:
+        try:
+            event = _decode(raw if raw.isascii() else raw.encode())
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            event = _decode_odd(raw)
+        else:
+            event.raw = raw
+            if event.type in _OWN_CLASSES:
+                event = _special(event, event.payload)
+        found.append(event)
+    return found
 
 
 def _special(event: Event, value: dict[str, Any]) -> Event:

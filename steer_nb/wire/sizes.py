@@ -9,9 +9,14 @@ from steer_nb.wire.jsonio import encode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["largest_parts"]
+__all__ = ["largest_parts", "utf8_length"]
 
 _DEEPEST = 6
+
+
+def utf8_length(text: str) -> int:
+    """Count the bytes that a message has on the wire."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def largest_parts(message: dict[str, Any], count: int = 3) -> list[tuple[str, int]]:

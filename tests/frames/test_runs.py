@@ -105,7 +105,7 @@ def folded(trace: Trace) -> Ledger:
             place += 1
         else:
             ledger.apply_run(run)
-            place += len(run.entries)
+            place += run.count
     return ledger
 
 
@@ -151,7 +151,5 @@ def test_runs_are_found():
     builder.delta("d", lane="b").delta("e", lane="b")
     entries = builder.trace.entries
     events = [decode("") if entry.kind == "note" else event_of(entry) for entry in entries]
-    lengths = [
-        run and len(run.entries) for run in (run_at(entries, events, n) for n in (0, 1, 2, 5))
-    ]
+    lengths = [run and run.count for run in (run_at(entries, events, n) for n in (0, 1, 2, 5))]
     assert lengths == [None, None, 3, 2]

@@ -69,10 +69,11 @@ def test_lines_at_once(tmp_path_factory, head, lines, end, chunk):
             torn = opened.torn
     content = path.read_bytes()
     assert torn == (not content.endswith(b"\n"))
-    lines = [line for _, block in blocks for line in block.split(b"\n")]
+    assert all(block.split(b"\n") == lines for _, block, lines in blocks)
+    lines = [line for *_, some in blocks for line in some]
     assert lines == content.removesuffix(b"\n").split(b"\n")
-    firsts = [number for number, _ in blocks]
-    sizes = [block.count(b"\n") + 1 for _, block in blocks]
+    firsts = [number for number, *_ in blocks]
+    sizes = [len(some) for *_, some in blocks]
     assert firsts == [1 + sum(sizes[:place]) for place in range(len(sizes))]
 
 

@@ -42,9 +42,8 @@ def read(source: Source, found: Recording) -> None:
     """Read a trace file: its entries are the trace's entries, as they are."""
     # Only LF ends a line: U+2028 and its like are ordinary characters inside a message.
     blocks = source.blocks()
-    _, block = next(blocks)
-    line, _, rest = block.partition(b"\n")
-    header = found.header = _header_of(line)
+    _, block, lines = next(blocks)
+    header = found.header = _header_of(lines[0])
     assert header is not None
     if header.steer_nb > SCHEMA:
         newer = (
@@ -52,23 +51,25 @@ def read(source: Source, found: Recording) -> None:
             f"{SCHEMA}); update with: pip install -U steer-nb"
         )
         found.odd("newer", newer, 1)
-    if rest:
-        _entries(rest, 2, source, found)
-    for number, block in blocks:
-        _entries(block, number, source, found)
+    if len(lines) > 1:
+        _entries(block[len(lines[0]) + 1 :], lines[1:], 2, source, found)
+    for number, block, lines in blocks:
+        _entries(block, lines, number, source, found)
     if found.entries:
         found.origin = origin_told(found.entries[0])
         if found.origin is not None:
             del found.entries[0]
 
 
-def _entries(block: bytes, first: int, source: Source, found: Recording) -> None:
+def _entries(
+    block: bytes, lines: list[bytes], first: int, source: Source, found: Recording
+) -> None:
     """Take lines of entries: all at once where nothing is odd, else one by one."""
-    entries = decoded_lines(_entry.decode_lines, block)
+    entries = decoded_lines(_entry.decode_lines, block, lines)
     if entries is not None:
         found.entries += entries
         return
-    for number, line in enumerate(block.split(b"\n"), first):
+    for number, line in enumerate(lines, first):
         if not line.strip():
             continue
         try:

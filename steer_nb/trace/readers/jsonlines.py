@@ -107,17 +107,16 @@ def read(source: Source, found: Recording) -> None:
         for number, text, torn in spread(source):
             _line(text, number, found, torn=torn)
     else:
-        for first, block in source.blocks():
-            if not _events(block, first, found):
-                for number, line in enumerate(block.split(b"\n"), first):
+        for first, block, lines in source.blocks():
+            if not _events(block, lines, first, found):
+                for number, line in enumerate(lines, first):
                     _line(line, number, found, torn=source.torn)
     if source.broken is not None:
         found.odd("truncated", f"the file breaks off: {source.broken}", None)
 
 
-def _events(block: bytes, first: int, found: Recording) -> bool:
+def _events(block: bytes, lines: list[bytes], first: int, found: Recording) -> bool:
     """Take lines that are one event each, at once; False where one of them is anything else."""
-    lines = block.split(b"\n")
     events = decoded_lines(_lines, block, lines)
     if events is None or not is_utf8(block):
         return False

@@ -126,8 +126,8 @@ class Source:
                 chunk = str(self._wide.decode(chunk)).encode("utf-8", "replace")
             yield chunk
 
-    def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Give whole lines, many at once: the number of the first, and all, with LF between them.
+    def blocks(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
+        """Give whole lines, many at once: the number of the first, all with LF between, and each.
 
         Only once. A last line without an end is a block of its own, for which `torn` is set.
         """
@@ -140,13 +140,14 @@ class Source:
                 continue
             pieces.append(chunk[:end])
             block = b"".join(pieces)
-            yield number, block
-            number += block.count(b"\n") + 1
+            lines = block.split(b"\n")
+            yield number, block, lines
+            number += len(lines)
             pieces = [chunk[end + 1 :]]
         last = b"".join(pieces)
         if last:
             self.torn = True
-            yield number, last
+            yield number, last, [last]
 
     def lines(self, *, any_end: bool = False) -> Iterator[tuple[int, bytes]]:
         r"""Give the lines, without their ends, and their numbers from 1. Only once.
@@ -160,8 +161,8 @@ class Source:
         if any_end:
             yield from self._lines_of_any_end()
             return
-        for first, block in self.blocks():
-            for number, line in enumerate(block.split(b"\n"), first):
+        for first, _, lines in self.blocks():
+            for number, line in enumerate(lines, first):
                 yield number, line if self.torn else line.removesuffix(b"\r")
 
     def _lines_of_any_end(self) -> Iterator[tuple[int, bytes]]:
@@ -207,7 +208,7 @@ class Source:
 
 
 def decoded_lines(
-    decode: Callable[[bytes], list[Any]], block: bytes, lines: list[bytes] | None = None
+    decode: Callable[[bytes], list[Any]], block: bytes, lines: list[bytes]
 ) -> list[Any] | None:
     """Decode lines that are one JSON object each, all at once.
 
@@ -217,8 +218,8 @@ def decoded_lines(
         The `decode_lines` of a `msgspec.json.Decoder` for objects.
     block : bytes
         Lines, joined by LF.
-    lines : list of bytes, optional
-        The same, where they were taken apart already: it is quicker to look at.
+    lines : list of bytes
+        The same, taken apart.
 
     Returns
     -------
@@ -229,21 +230,14 @@ def decoded_lines(
     # The decoder does not look at line ends: an object may go over two lines, and a line hold two.
     # But JSON has `}` and `{` side by side only between two whole objects. So where all lines end
     # and begin in that way, and there are as many objects as lines, there is one a line.
-    if lines is not None:
-        count = len(lines)
-        whole = all(map(bytes.startswith, lines, repeat(b"{")))
-        whole = whole and all(map(bytes.endswith, lines, repeat(b"}")))
-    else:
-        count = block.count(b"\n") + 1
-        whole = block.startswith(b"{") and block.endswith(b"}")
-        whole = whole and block.count(b"}\n{") == count - 1
-    if not whole:
+    whole = all(map(bytes.startswith, lines, repeat(b"{")))
+    if not (whole and all(map(bytes.endswith, lines, repeat(b"}")))):
         return None
     try:
         found = decode(block)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return found if len(found) == count else None
+    return found if len(found) == len(lines) else None
 
 
 def is_utf8(block: bytes) -> bool:
