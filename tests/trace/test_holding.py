@@ -151,7 +151,7 @@ def test_what_a_long_recording_takes(tmp_path):
     assert len(load(path, progress=False).frames.events)  # what is made once in a process
     held, most, trace, events = measured(path)
     # Counted in bytes that were asked for, so that it is the same in every run. With an object
-    # and a text for each entry it is 2.6, and what lives at most 2.9.
+    # and a text for each entry it is 2.6, and what lives at most 3.5.
     assert len(events) == len(trace) - 1 == 20_000
     assert held < 2.2, held
     assert most < 2.5, most
