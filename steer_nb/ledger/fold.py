@@ -178,7 +178,7 @@ class Ledger:
             else:
                 for place, number in enumerate(numbers, run.start):
                     if number is not None:
-                        self._numbered(owner, number, run.entries[place])
+                        self._numbered(owner, number, run.among[place])
         connection = self.connections.get(first.connection)
         if connection is not None:
             connection.n_in += count

@@ -35,7 +35,7 @@ class Run(msgspec.Struct, gc=False):
         The message of the first one.
     first, last : Entry
         The first and the last one; all are of one connection.
-    entries : sequence of Entry
+    among : sequence of Entry
         Those among which they stand.
     start, count : int
         From where, and how many; at least one.
@@ -49,7 +49,7 @@ class Run(msgspec.Struct, gc=False):
     event: Event
     first: Entry
     last: Entry
-    entries: Some
+    among: Some
     start: int
     count: int
     texts: list[str]
