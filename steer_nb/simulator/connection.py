@@ -22,9 +22,8 @@ from steer_nb.wire import MULTI_AGENT_BETA
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from websockets.asyncio.server import ServerConnection
-
     from steer_nb.simulator.chain import Record
+    from steer_nb.simulator.door import Door
     from steer_nb.simulator.lane import Successor
     from steer_nb.simulator.service import Service
 
@@ -38,7 +37,7 @@ _WITHOUT_AGENT = ("response.steer.", "response.inject.")
 class Connection:
     """What the service keeps for one socket."""
 
-    def __init__(self, service: Service, socket: ServerConnection, number: int) -> None:
+    def __init__(self, service: Service, socket: Door, number: int) -> None:
         self.service = service
         self.options = service.options
         self.account = service.account
@@ -54,7 +53,7 @@ class Connection:
         self.seat = service.player.seat() if service.player is not None else None
         self.line = Line(socket, number, service.faults)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._deadline = service.clock.now() + self.options.connection_limit_s
+        self._deadline = socket.since + self.options.connection_limit_s
 
     # The life of a connection
 

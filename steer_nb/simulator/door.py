@@ -34,7 +34,15 @@ class Door(ServerConnection):
         Knows the answers.
     doors : set of Door
         Those that are open; it puts itself in, and out again.
+
+    Attributes
+    ----------
+    since : float
+        When its handshake was answered, by the service's clock: a client that knows that it is
+        connected may put that clock forward before anything else happens here.
     """
+
+    since: float
 
     def __init__(self, *given: Any, reception: Reception, doors: set[Door], **more: Any) -> None:
         super().__init__(*given, **more)

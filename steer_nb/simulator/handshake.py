@@ -50,8 +50,9 @@ class Reception:
         self._api_key = api_key
         self._n_handshakes = 0
 
-    def process_request(self, connection: ServerConnection, request: Request) -> Response | None:  # noqa: ARG002
+    def process_request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer a GET; None lets it upgrade. The hook that `websockets` calls."""
+        connection.since = self._service.clock.now()  # type: ignore[attr-defined]  # it is a Door
         return self.answer("GET", request.path, request.headers)
 
     def answer(

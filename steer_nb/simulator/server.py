@@ -43,7 +43,7 @@ async def listen(
     """
 
     async def handle(socket: ServerConnection) -> None:
-        await Connection(service, socket, service.next_connection()).serve()
+        await Connection(service, cast("Door", socket), service.next_connection()).serve()
 
     reception, doors = Reception(service, api_key), set[Door]()
     door = partial(Door, reception=reception, doors=doors)

@@ -180,6 +180,19 @@ async def test_the_hour_ends_an_idle_connection(simulate):
         await line.socket.wait_closed()
 
 
+async def test_the_hour_begins_with_the_handshake(simulate, monkeypatch):
+    simulator = simulate("planner")
+
+    def an_hour_later():  # between the answer to the handshake and the connection that it makes
+        simulator.service.clock.advance(3600)
+        return take_number()
+
+    take_number = simulator.service.next_connection
+    monkeypatch.setattr(simulator.service, "next_connection", an_hour_later)
+    async with wire(simulator) as line:
+        assert (await line.recv())["error"]["code"] == "websocket_connection_limit_reached"
+
+
 @pytest.mark.parametrize("store", [True, False])
 async def test_the_hour_ends_what_is_being_written(simulate, store):
     simulator = simulate(hold)
