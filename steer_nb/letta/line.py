@@ -10,7 +10,7 @@ from steer_nb.client.line import AGAIN, Line
 from steer_nb.errors import LaneBusy, TraceError
 from steer_nb.ledger import rules
 from steer_nb.letta.exchange import Exchange
-from steer_nb.letta.history import PAGE, History, answering, pending_in
+from steer_nb.letta.history import History, Read
 from steer_nb.letta.http import Http, Lost, failed
 from steer_nb.letta.message import Message
 
@@ -120,19 +120,22 @@ class LettaLine(Line):
 
     async def _look(self, lane: LaneSettings, parent: ResponseState) -> None:
         history, recorder = History(self._core, self.http, lane), self._core.recorder
+        keys = [stub.key for stub in (*parent.waiting_for, *_unconfirmed(parent))]
+
+        def settled(read: Read) -> bool:
+            return read.answering(keys) is not None or read.asks(keys)
+
         try:
-            messages = await history.read_patiently(self.policy)
+            read = await history.read_patiently(settled, self.policy)
         except Lost as lost:
             detail = f"what {parent.id} waits for is what it was: {lost}"
             recorder.note("problem", kind="history", detail=detail)
             return
-        waiting = pending_in(messages)
-        asked = [*parent.waiting_for, *_unconfirmed(parent)]
-        answered = answering(messages, [stub.key for stub in asked])
+        waiting, answered = read.pending, read.answering(keys)
         found = None if waiting is None else waiting.run_id
-        history.record(messages, runs={parent.id, answered, found})
+        history.record(read, runs={parent.id, answered, found})
         released = parent.waiting_for and waiting is None and answered is None
-        if 0 < len(messages) < PAGE and released:
+        if released and (read.whole or read.asks(keys)):
             place = {"lane": lane.stream_id, "parent": parent.id}
             recorder.note("input_released", **place, reason="the server does not wait for it")
 
