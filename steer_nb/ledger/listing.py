@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steer_nb.ledger import required
+from steer_nb.ledger import keeping, required
 from steer_nb.ledger.state import CallResult, ItemState, LaneState, ResponseState
 
 if TYPE_CHECKING:
@@ -113,8 +113,9 @@ def call_answered(ledger: Ledger, fact: f.CallAnswered, entry: Entry) -> Respons
         if stub.item is None or stub.state in ("open", "filled"):
             stub.item = fact.answer or stub.item
         if fact.cancelled:
-            if stub.state not in ("sent", "confirmed"):
+            if stub.state not in ("sent", "confirmed", "cancelled"):
                 stub.state = "cancelled"
+                keeping.hold(parent.lane)  # what was to follow the answers
         elif stub.state not in ("confirmed", "cancelled"):
             stub.state = "confirmed"
             stub.continuation_response_id = fact.response_id
@@ -158,4 +159,6 @@ def input_released(ledger: Ledger, fact: f.InputReleased, _: Entry) -> ResponseS
             for stub in response.required.values():
                 if stub.is_open:
                     stub.state = "cancelled" if fact.cancelled else "stale"
+    if lane is not None and found is not None and fact.cancelled:
+        keeping.hold(lane)
     return found if fact.response_ids else None

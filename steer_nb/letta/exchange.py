@@ -266,10 +266,10 @@ class Exchange:
     def _is_settled(self, read: Read) -> bool:
         """Whether a history shows what became of the answers, and all of what waits now."""
         waiting, call_ids = read.pending, self._message.call_ids
-        known = self._core.ledger.responses
-        if waiting is not None and waiting.run_id not in known:
-            if not read.has_all_of(waiting.run_id):
-                return False
+        run_id = None if waiting is None else waiting.run_id
+        foreign = waiting is not None and run_id not in self._core.ledger.responses
+        if foreign and not read.has_all_of(run_id):
+            return False
         return not call_ids or read.answering(call_ids) is not None or read.asks(call_ids)
 
     def _release(self) -> None:

@@ -274,6 +274,30 @@ def test_a_cancelled_request_is_released():
     assert not ledger_of(builder).requests.get("create-9")
 
 
+def test_a_cancel_that_is_refused_is_about_no_message():
+    builder = asked().say("Hello?").post({}, path=f"{PATH}/cancel")
+    builder.body_of({"detail": "CONFLICT: No active runs to cancel"}, f"{PATH}/cancel", 409)
+    assert not ledger_of(builder).errors
+    assert word(builder) == "queued"
+    builder.text("run-2", "Hi").stop()
+    assert word(builder) == "idle"
+
+
+@pytest.mark.parametrize("mark", [{}, {"unproven": True}])
+def test_what_a_client_asks_about_is_not_taken_from_the_answer(mark):
+    builder = asked().note("steer_queued", lane=AGENT, key="steer-1", parent="run-1", input="More")
+    path = f"{PATH}/cancel"
+    builder.in_({"run-1": "cancelled"}, body=path, status=200, **mark)
+    assert set(states(builder).values()) == {"open" if mark else "cancelled"}
+    said = (approval("c1", False), approval("c2", False))
+    builder.history(
+        builder.decided_body("run-1", *said),
+        builder.returns_body("run-1", denial("c1"), denial("c2")),
+    )
+    assert set(states(builder).values()) == {"cancelled"}
+    assert ledger_of(builder).steers["steer-1"].held
+
+
 def test_a_history_shows_what_was_cancelled():
     builder = LettaBuilder()
     builder.history(
