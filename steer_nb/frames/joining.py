@@ -113,6 +113,8 @@ class Joined:
                 own["lane_id"] = f"{trace.trace_id}/{connection}/{self._own_name(number, lane)}"
             if homes.get(row.get(column), (number, 0))[0] != number:
                 own.update(dict.fromkeys(times))
+                if row.get("owner") == "server":
+                    own["requested_s"] = None  # it may be the moment of an approval, in that file
             found[number].append(own)
         return found
 

@@ -360,6 +360,9 @@ class LettaDialect:
         for run_id, last in list(lane.listing.items()):
             run = self._runs[run_id]
             self._lane(run.lane).listing.pop(run_id, None)
+            places, run.listing = tuple(dict.fromkeys(run.listing)), []
+            if places != tuple(sorted(places)):  # what a stream left out stands before its text
+                facts.append(f.ItemsOrdered(run_id, places))
             if run.over or run.streamed:
                 continue
             gone = isinstance(last, ToolReturnMessage | ApprovalResponseMessage) and run.asked

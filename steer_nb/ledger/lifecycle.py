@@ -36,6 +36,7 @@ def response_started(ledger: Ledger, fact: f.ResponseStarted, entry: Entry) -> R
         connection=entry.connection,
         started=entry,
         previous_response_id=previous if isinstance(previous, str) else None,
+        between=ledger.dialect.between,
     )
     _take_head(response, fact.response)
     parent = ledger.responses.get(response.previous_response_id or "")

@@ -7,6 +7,7 @@ arrived.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from steer_nb.ledger import keeping, required
@@ -22,6 +23,7 @@ __all__ = [
     "input_named",
     "input_released",
     "item_listed",
+    "items_ordered",
     "repeated",
     "request_joined",
     "response_listed",
@@ -35,7 +37,12 @@ def response_listed(ledger: Ledger, fact: f.ResponseListed, entry: Entry) -> Res
         return known
     lane = ledger.lane(fact.lane, entry)
     response = ResponseState(
-        id=fact.response_id, lane=lane, connection=entry.connection, started=entry, listed=True
+        id=fact.response_id,
+        lane=lane,
+        connection=entry.connection,
+        started=entry,
+        listed=True,
+        between=ledger.dialect.between,
     )
     ledger.responses[response.id] = response
     if fact.newest:
@@ -80,6 +87,24 @@ def item_listed(ledger: Ledger, fact: f.ItemListed, entry: Entry) -> ResponseSta
             item.parts[channel, number] = [text]
     if finished.stub is not None:
         required.asked(response, finished, entry)
+    return response
+
+
+def items_ordered(ledger: Ledger, fact: f.ItemsOrdered, _: Entry) -> ResponseState | None:
+    """The service lists items in another order than they came: that is where they stand.
+
+    What it does not list keeps its place in front of what it stood in front of.
+    """
+    response = ledger.responses.get(fact.response_id)
+    if response is None:
+        return None
+    places = response.places
+    listed = [index for index in fact.places if index in response.items]
+    for before, after in reversed(list(pairwise(listed))):
+        if places.index(before) > places.index(after):
+            places.remove(before)
+            places.insert(places.index(after), before)
+    response.order = tuple(places)
     return response
 
 

@@ -115,6 +115,8 @@ def test_answers_that_no_stream_shows_are_shown_by_the_history():
     run = ledger_of(builder).responses["run-2"]
     assert [item.source for item in run.items.values()] == ["terminal", *["history"] * 3]
     assert len(run.items) == before + 3
+    assert [item.source for item in run.ordered] == [*["history"] * 3, "terminal"]
+    assert [item.type for item in run.ordered][-2:] == ["letta_tool_call_output", "message"]
     assert run.text == "Fine."
     assert not ledger_of(builder).problems
 
@@ -179,7 +181,7 @@ def test_a_history_while_the_run_is_written():
     # What the stream still brings of the same text is known.
     builder.text("run-1", "see.").returns("run-1", tool_return("c1"))
     builder.text("run-1", "So.", "u").stop()
-    assert ledger_of(builder).responses["run-1"].text == "Let me see.So."
+    assert ledger_of(builder).responses["run-1"].text == "Let me see.\n\nSo."
     assert ledger_of(builder).responses["run-1"].status == "completed"
     assert lane.tip is ledger.responses["run-1"]
 
