@@ -255,11 +255,23 @@ def test_files_of_one_conversation_show_each_thing_once(order):
     assert (stub["state"], stub["approve"], stub["reason"]) == ("confirmed", False, "no")
     assert stub["lane_id"] == f"{'1' * 32}/1/one"
     assert len(frames.usage) == 4
-    # Files stay files: their events, lanes and connections.
+    # Files stay files: their events and connections, and a row of the lane for each.
     events = frames.events
     assert len(events) == sum(len(trace.frames.events) for trace in traces)
     assert runs["n_events"].sum() + events["response_id"].isna().sum() == len(events)
     assert set(events["lane_id"]) == set(frames.lanes["lane_id"])
+    lanes = frames.lanes.set_index("trace_id")
+    counted = frames.responses["lane_id"].value_counts()
+    assert lanes["n_responses"].to_dict() == {"1" * 32: 1, "2" * 32: 1, "3" * 32: 0}
+    assert lanes.set_index("lane_id")["n_responses"].replace(0, pd.NA).dropna().eq(counted).all()
+    assert lanes["stream_id"].to_dict() == {"1" * 32: "one", "2" * 32: "two", "3" * 32: AGENT}
+    assert lanes["tip_response_id"].dropna().tolist() == [
+        {"1": "run-1", "2": "run-2"}[trace_id[0]] for trace_id in lanes.index if trace_id[0] < "3"
+    ]
+    # The first file alone waits for an answer, which is in another one.
+    assert traces[order.index(0)].frames.lanes["n_pending"].tolist() == [1]
+    assert lanes["n_pending"].sum() == 0
+    assert sorted(lanes["state"]) == ["detached", "detached", "idle"]
     places = events.dropna(subset=["output_index"]).merge(
         frames.items, on=["response_id", "output_index"], suffixes=("", "_item")
     )
