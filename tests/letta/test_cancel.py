@@ -11,6 +11,8 @@ import steer_nb
 from steer_nb import errors
 from tests.letta.stage import PATIENCE, asked_of, runs_of
 from tests.letta.test_recover import copied, cut_behind, recover, settled
+from tests.widgets.talking import press
+from tests.widgets.test_decisions import Shown
 
 STALLED = "stall type=stop_reason"
 talks = pytest.mark.parametrize("talk", [None, "default"], ids=["its own", "default"])
@@ -37,6 +39,7 @@ def waiting(serve, talk="default", **options):
 def test_what_is_written_stops(serve, talk):
     simulator, lane, response = writing(serve, talk)
     steer = lane.steer("And then?")
+    assert Shown(lane).box.field.cancels
     assert lane.cancel() == response
     assert response.wait(PATIENCE).status == "cancelled"
     assert lane.wait(PATIENCE) == "idle"
@@ -216,3 +219,19 @@ def test_the_responses_api_cancels_nothing():
         lane = session.lane("a")
         with pytest.raises(errors.InvalidInput, match="cancels nothing on a WebSocket"):
             lane.cancel()
+
+
+def test_a_button_below_the_lane_cancels_what_can_be(serve):
+    _, lane, response = waiting(serve)
+    shown = Shown(lane)
+    until(lambda: shown.box.field.cancels)
+    press(shown.box, "cancel")
+    press(shown.box, "cancel", step=0)  # twice, as a person in a hurry
+    until(lambda: "Asked the server to cancel run-" in shown.box.field.said)
+    assert [one.state for one in response.required_input] == ["cancelled"]
+    until(lambda: not shown.box.field.cancels)
+
+
+def test_a_conversation_of_its_own_that_waits_has_no_such_button(serve):
+    _, lane, _ = waiting(serve, None)
+    assert not Shown(lane).box.field.cancels
