@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pandas as pd
 import pytest
 
 import steer_nb
 from steer_nb.frames import TABLES
+from steer_nb.frames.plots.ordering import in_order
 from steer_nb.frames.plots.timeline import timeline_frame
 from steer_nb.trace import Trace, TraceSet
 from tests.frames.test_responses import rows
@@ -138,6 +140,18 @@ def test_the_timeline_tells_the_wait_for_an_approval_from_the_run_of_the_tool():
     assert spans["state"].tolist() == ["person", "service"]
     person, service = spans.to_dict("records")
     assert person["end_s"] == service["start_s"] < service["end_s"]
+
+
+def test_a_recording_without_times_tells_the_wait_for_an_approval_in_its_order():
+    builder = LettaBuilder().say("Delete").text("run-1", "I ask.").request("run-1", tool_call("c1"))
+    builder.stop("requires_approval").answer(approval("c1"))
+    trace = builder.returns("run-2", tool_return("c1")).text("run-2", "Done.").stop().trace
+    bare = [msgspec.structs.replace(entry, at=None, t=None) for entry in trace]
+    tables = in_order(Trace(trace.header, bare).frames)
+    spans = timeline_frame(tables)
+    (span,) = spans[spans["kind"] == "call"].to_dict("records")
+    assert (span["id"], span["state"], span["ongoing"]) == ("c1", "client", False)
+    assert span["end_s"] > span["start_s"]
 
 
 def test_events_of_letta():
