@@ -147,6 +147,16 @@ class History:
         self._http = http
         self._lane = lane
 
+    async def read_newest(self) -> Read:
+        """The newest messages: the newest run from its beginning on, older ones as they came.
+
+        Raises
+        ------
+        Lost
+            If the connection failed.
+        """
+        return await self.read(lambda read: read.has_all_of(read.messages[-1].run_id))
+
     async def read(self, until: Callable[[Read], bool]) -> Read:
         """The newest messages, and older ones until there is enough; nothing is recorded.
 

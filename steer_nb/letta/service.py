@@ -11,7 +11,7 @@ from steer_nb.client.opening import place
 from steer_nb.client.restoring import restore
 from steer_nb.errors import ConnectionFailed, InvalidInput, LaneBusy, ServerRefused
 from steer_nb.letta.asking import LettaChecker
-from steer_nb.letta.history import History, Read
+from steer_nb.letta.history import History
 from steer_nb.letta.http import Lost
 from steer_nb.letta.line import LettaLine
 from steer_nb.letta.outlet import LettaOutlet
@@ -137,13 +137,8 @@ async def _open(core: Core, opening: Opening) -> LaneSettings:
     _check_alone(core, opening)
     settings = place(core, opening)
     history = History(core, line.http, settings)
-    history.record(await history.read(_has_newest))
+    history.record(await history.read_newest())
     return settings
-
-
-def _has_newest(read: Read) -> bool:
-    """Whether the newest run is in it from its beginning on; older ones as far as they came."""
-    return read.has_all_of(read.messages[-1].run_id)
 
 
 def _check_alone(core: Core, opening: Opening) -> None:
