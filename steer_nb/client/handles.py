@@ -101,9 +101,7 @@ class Response(Handle, kind="create"):
     @property
     def output(self) -> list[dict[str, Any]]:
         """Its output items so far, in order, each in its newest full form."""
-        return self._of(
-            lambda r: [copy.deepcopy(r.items[index].data) for index in sorted(r.items)], []
-        )
+        return self._of(lambda r: [copy.deepcopy(item.data) for item in r.ordered], [])
 
     @property
     def usage(self) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from steer_nb.client.checking import check
 from steer_nb.client.handles import Response, Steer
 from steer_nb.client.injects import Inject
 from steer_nb.client.inputs import answer_fields, create_input, steer_input, user_items
+from steer_nb.client.io import io_thread
 from steer_nb.client.lane_facts import LaneFacts
 from steer_nb.client.opening import close
 from steer_nb.client.recovering import recover
@@ -119,6 +120,43 @@ class Lane(LaneFacts):
         )
         handle = Steer if kind == "steer" else Response
         return handle(self._session, key)
+
+    def cancel(self) -> Response:
+        """At a Letta server: stop what the agent writes, or release it from what it waits for.
+
+        This waits for the server's answer; how the response ended is known with its stream's end.
+        A run that had ended before is none that is cancelled. An agent that waits for answers is
+        released in its default conversation, where the server denies its calls; in a conversation
+        of its own it goes on waiting, whatever a server says of its run: there `cancel_all` and
+        `send_continuation` deny them. What is queued here is held until something else is sent, or
+        `Steer.send_again` says that it goes out.
+
+        Returns
+        -------
+        Response
+            What it was about.
+
+        Raises
+        ------
+        InvalidInput
+            If it is no Letta server: the Responses API cancels nothing on a WebSocket.
+        LaneBusy
+            If there is nothing that a cancel stops, with the reason.
+        ServerRefused, ConnectionFailed, NotConnected, UnknownLane, TraceError
+            It goes on, as far as is known.
+
+        Examples
+        --------
+        >>> import steer_nb
+        >>> session = steer_nb.connect(simulate="story", letta=True, journal=False, quiet=True)
+        >>> with session:
+        ...     response = session.lane("a").create("Tell me a story.")
+        ...     session.lanes["a"].cancel().wait(timeout=30).status
+        'cancelled'
+        """
+        sender = self._session.core.sender
+        work = soon(self._session, self.stream_id, lambda: sender.cancel(self._settings))
+        return Response(self._session, io_thread.run(work))
 
     # -- required input ----------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from steer_nb.wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Coroutine, Mapping
 
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
@@ -240,6 +240,18 @@ class Sender:
                 raise InvalidInput(msg, field="input", rule=rule)
             return "inject", self.inject(lane)
         return "create", self.continuation(lane, items, overrides)
+
+    def cancel(self, lane: LaneSettings) -> Coroutine[Any, Any, str]:
+        """Say how what goes on in a lane is cancelled; it is asked for once that is awaited.
+
+        Raises
+        ------
+        InvalidInput
+            Always: no event of this dialect cancels a response.
+        """
+        rule = "the Responses API cancels nothing on a WebSocket"
+        msg = f"Lane {lane.name} cannot be cancelled: {rule}. Steer it, or let it end."
+        raise InvalidInput(msg, field="cancel", rule=rule)
 
     def injected_again(self, lane: LaneSettings, inject: InjectState) -> str:
         """Send an inject's answers once more, with a continuation; return the local key.

@@ -159,10 +159,10 @@ def _with_result(response: ResponseState, item: ItemState, call: Row, found: Fou
 def _calls(response: ResponseState) -> list[tuple[str, ItemState]]:
     """The calls of a response with their keys: each key once, also where a service repeats one."""
     found: dict[str, ItemState] = {}
-    for index, item in sorted(response.items.items()):
+    for item in response.ordered:
         if call_kind(item.type) is not None:
             key = call_key(item)
-            found[f"{key}#{index}" if key in found else key] = item
+            found[f"{key}#{item.output_index}" if key in found else key] = item
     return list(found.items())
 
 
@@ -174,8 +174,9 @@ def call_key(item: ItemState) -> str:
 
 def _call(fold: Fold, response: ResponseState, item: ItemState, key: str) -> Row:
     text, as_json, valid = _arguments(item)
-    ours = key in response.required or item.type == "letta_approval_call"
-    if not ours and _output_of(response, item) is None:
+    asks = item.type == "letta_approval_call"  # the server may run it: see `_letta`
+    ours = not asks and key in response.required
+    if not ours and not asks and _output_of(response, item) is None:
         ours = stub_for(item.data) is not None
     return {
         "response_id": response.id,
@@ -241,7 +242,11 @@ def _answer(response: ResponseState, item: ItemState, call: Row, found: Found) -
 
 
 def _letta(response: ResponseState, item: ItemState, call: Row, found: Found | None) -> Row:
-    """The result of a call of a Letta agent: shown in the same run, or in the one behind it."""
+    """The result of a call of a Letta agent: shown in the same run, or in the one behind it.
+
+    A call that waits for approval is the server's: it runs there once it is approved, and the wait
+    for that is in `required_inputs`. It is the client's where that runs the tool, or did.
+    """
     state = response.required.get(call["call_key"])
     shown = response.results.get(call["call_key"])
     output = _output_of(response, item) if shown is None else None
@@ -254,9 +259,11 @@ def _letta(response: ResponseState, item: ItemState, call: Row, found: Found | N
     kind, text = letta_result(result, answer)
     if result is None and state is not None and state.state == "cancelled":
         kind = "cancelled"
-    ours = call["owner"] == "client"
-    requested = _done_s(item) if ours else None if item.added is None else item.added.t
-    answered = where = by = None
+    returned = answer is not None and answer.get("type") == "tool"
+    ours = returned or (state is not None and state.type == "letta_tool_return")
+    decided = kind in ("denied", "cancelled")
+    sent = None if request is None else _sent_s(request)
+    requested = answered = where = by = None
     if kind != "none":
         if shown is not None:
             where = shown.response_id
@@ -264,14 +271,22 @@ def _letta(response: ResponseState, item: ItemState, call: Row, found: Found | N
             where = request.response_id
         elif state is not None:
             where = state.continuation_response_id
-    if not ours:
-        answered = None if output is None else _done_s(output)
-        answered = answered if shown is None else shown.shown.t
-    elif kind != "none":
-        answered = None if request is None else _sent_s(request)
+    if ours:
+        requested = _done_s(item)
+    elif item.type == "letta_tool_call":
+        requested = None if item.added is None else item.added.t
+    elif answer is not None and not decided:
+        requested = sent  # from here on it may run
+    if kind != "none" and (ours or (decided and item.type == "letta_approval_call")):
+        answered = sent
         by = None if state is None else state.filled_by
         by = by if by in ("user", "code", "policy") else "unknown"
+    elif shown is not None:
+        answered = shown.shown.t
+    elif output is not None:
+        answered = _done_s(output)
     return {
+        "owner": "client" if ours else "server",
         "requested_s": requested,
         "answered_s": answered,
         "wait_s": _waited(answered, requested),
@@ -334,7 +349,7 @@ def _orphan(
         "item_id": None,
         "agent_name": None,
         "kind": _ANSWER_KINDS.get(str(answer.get("type")), "other"),
-        "owner": "client",
+        "owner": "server" if answer.get("type") == "approval" else "client",
         "name": _word(answer.get("name")),
         "server_label": None,
         "arguments_text": None,

@@ -24,9 +24,7 @@ def item_rows(fold: Fold) -> list[Row]:
         memo = fold.memo[response.id]
         found: list[Row] | None = memo.get("items")
         if found is None:
-            found = memo["items"] = [
-                _row(fold, response, response.items[index]) for index in sorted(response.items)
-            ]
+            found = memo["items"] = [_row(fold, response, item) for item in response.ordered]
         rows.extend(found)
     return rows
 

@@ -33,8 +33,14 @@ JOINED_TABLES: Final = (
     "tool_calls",
     "required_inputs",
     "usage",
+    "lanes",
 )
-"""The tables that are about what was said, not about files: the others stay trace by trace."""
+"""The tables that are about what was said, not about files: the others stay trace by trace.
+
+A lane has a row for each file, as it has one for each connection of a trace: what is counted in it
+is what the other tables have under its `lane_id`, its state is that of the conversation where the
+newest response began, and elsewhere it is detached.
+"""
 
 _ID: Final = "joined"
 _NAMED: Final = ("agent-", "conv-")
@@ -110,9 +116,14 @@ class Joined:
                 own["connection_id"] = f"{trace.trace_id}/{connection}"
             if row.get("lane_id") is not None:
                 _, _, lane = row["lane_id"].split("/", 2)
-                own["lane_id"] = f"{trace.trace_id}/{connection}/{self._own_name(number, lane)}"
+                name = self._own_name(number, lane)
+                own["lane_id"] = f"{trace.trace_id}/{connection}/{name}"
+                if "stream_id" in row:
+                    own["stream_id"] = None if name == DEFAULT_LANE else name
             if homes.get(row.get(column), (number, 0))[0] != number:
                 own.update(dict.fromkeys(times))
+                if row.get("owner") == "server":
+                    own["requested_s"] = None  # it may be the moment of an approval, in that file
             found[number].append(own)
         return found
 

@@ -89,11 +89,11 @@ def _text_of(response: ResponseState) -> str:
     if response.n_terminals:
         named = [
             item.text
-            for _, item in sorted(response.items.items())
+            for item in response.ordered
             if item.added is not None or item.done is not None
         ]
         if named:
-            return "".join(named)
+            return response.joined(named)
     return response.text
 
 

@@ -70,7 +70,12 @@ CallCore = Columns(
             ),
             "What is called; other: a kind from the future.",
         ),
-        Column("owner", words("client", "server"), "Who has to run or decide it."),
+        Column(
+            "owner",
+            words("client", "server"),
+            "Who has to run it, or, of mcp_approval, to decide it; a Letta call that waits for "
+            "approval runs at the server.",
+        ),
         Column("name", TEXT, "The tool's name."),
         Column("server_label", TEXT, "The MCP server."),
         Column("arguments_text", TEXT, "What it is called with, as the model wrote it so far."),
@@ -86,7 +91,8 @@ CallResult = Columns(
         Column(
             "requested_s",
             FLOAT,
-            "When the call was complete (client) or began (server), since the trace began.",
+            "When the call was complete (client) or began (server; one that waited for approval: "
+            "when that was sent), since the trace began.",
         ),
         Column("answered_s", FLOAT, "When its result was sent (client) or came (server)."),
         Column(

@@ -30,7 +30,8 @@ class SetFrames(Frames):
 
     `trace_id` says in each row which trace it is of; `traces` has the file of each. Columns and
     dtypes are those of one trace's tables. What several files of one Letta conversation show of
-    one run stands in one row, that of the file in which it begins; see `steer_nb.frames.joining`.
+    one run stands in one row, that of the file in which it begins; `lanes` has a row for each file,
+    with what is counted under its `lane_id`; see `steer_nb.frames.joining`.
 
     Parameters
     ----------

@@ -127,8 +127,7 @@ def as_items(value: Any) -> list[dict[str, Any]]:
 
 def _output_of(response: ResponseState, left_out: list[str]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
-    for index in sorted(response.items):
-        item = response.items[index]
+    for item in response.ordered:
         if item.source == "added" or not item.data:
             if item.text:
                 left_out.append(f"the unfinished text of {response.id}")

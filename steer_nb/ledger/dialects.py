@@ -44,6 +44,12 @@ class Dialect:
         Whether the service takes input for a response that it writes; else it is kept here.
     forks : bool
         Whether a conversation can be continued from any of its responses, in another lane.
+    cancels : bool
+        Whether the service can be asked to stop what it writes.
+    between : str
+        What stands between the texts of a response's messages, where these are read as one. The
+        official client of the Responses API puts nothing there (`output_text`); the messages of an
+        agent's run stand for themselves, and are read as paragraphs.
     """
 
     name: str
@@ -52,6 +58,8 @@ class Dialect:
     plain: bool = True
     steers: bool = True
     forks: bool = True
+    cancels: bool = False
+    between: str = ""
 
 
 _RESPONSES = Dialect("responses", read, event_of)
@@ -72,5 +80,14 @@ def dialect_named(name: str) -> Dialect:
     """
     if name == "letta":
         letta = LettaDialect()
-        return Dialect("letta", letta.read, letta_event_of, plain=False, steers=False, forks=False)
+        return Dialect(
+            "letta",
+            letta.read,
+            letta_event_of,
+            plain=False,
+            steers=False,
+            forks=False,
+            cancels=True,
+            between="\n\n",
+        )
     return _RESPONSES

@@ -30,6 +30,7 @@ __all__ = [
     "ItemAdded",
     "ItemFinished",
     "ItemListed",
+    "ItemsOrdered",
     "LaneClosed",
     "LaneOpened",
     "LaneRecovered",
@@ -242,6 +243,13 @@ class ItemListed(Fact, frozen=True, gc=False):
     finished: ItemFinished
     again: bool = False
     source: str = "history"
+
+
+class ItemsOrdered(Fact, frozen=True, gc=False):
+    """Items of a response stand in this order, as the service lists them; not as they came."""
+
+    response_id: str
+    places: tuple[int, ...]
 
 
 class Repeated(Fact, frozen=True, gc=False):

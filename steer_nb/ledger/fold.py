@@ -238,6 +238,7 @@ HANDLERS: Final[dict[type[f.Fact], Callable[[Ledger, Any, Entry], ResponseState 
     f.ResponseEnded: lifecycle.response_ended,
     f.ResponseListed: listing.response_listed,
     f.ItemListed: listing.item_listed,
+    f.ItemsOrdered: listing.items_ordered,
     f.Repeated: listing.repeated,
     f.RequestJoined: listing.request_joined,
     f.CallAnswered: listing.call_answered,

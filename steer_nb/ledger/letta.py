@@ -20,7 +20,9 @@ file is read: what differs is said beside each message (`Entry.data`):
 ``attempt``
     of a request that is sent once more under the same `otid`, from 2: it is the same request (5.4);
 ``retried``
-    of an error, that its request goes out once more at once: it says nothing of it.
+    of an error, that its request goes out once more at once: it says nothing of it;
+``unproven``
+    of the answer to a cancel, that what became of its run is looked up: it does not say that.
 
 Source: chapters 2 to 5 and 8 of the protocol notes on Letta (server 0.16.8).
 """
@@ -31,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from steer_nb.ledger import facts as f
 from steer_nb.ledger.letta_events import LettaEvent, as_dict, is_translated, letta_event_of
-from steer_nb.ledger.letta_http import LettaRequest, declared, released, request_of
+from steer_nb.ledger.letta_http import LettaRequest, declared, is_cancel, released, request_of
 from steer_nb.ledger.letta_items import Run
 from steer_nb.ledger.letta_lanes import Lane
 from steer_nb.ledger.letta_messages import message_facts
@@ -163,9 +165,11 @@ class LettaDialect:
 
     def _body(self, lane: Lane, event: LettaEvent, data: dict[str, Any]) -> Facts:
         path, body = str(data.get("body") or ""), as_dict(event.raw)
-        if data.get("retried"):
+        if data.get("retried") or data.get("unproven"):
             return []
         if event.family == "error":
+            if is_cancel(path):
+                return []  # it is about no message
             told = read_refusal(body or event.raw, event.status)
             if told.pending_request_id is not None:
                 lane.refused_for.add(told.pending_request_id)
@@ -356,6 +360,9 @@ class LettaDialect:
         for run_id, last in list(lane.listing.items()):
             run = self._runs[run_id]
             self._lane(run.lane).listing.pop(run_id, None)
+            places, run.listing = tuple(dict.fromkeys(run.listing)), []
+            if places != tuple(sorted(places)):  # what a stream left out stands before its text
+                facts.append(f.ItemsOrdered(run_id, places))
             if run.over or run.streamed:
                 continue
             gone = isinstance(last, ToolReturnMessage | ApprovalResponseMessage) and run.asked

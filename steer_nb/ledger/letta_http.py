@@ -13,7 +13,7 @@ from steer_nb.wire.letta.inputs import lenient_input
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LettaRequest", "declared", "released", "request_of"]
+__all__ = ["LettaRequest", "declared", "is_cancel", "released", "request_of"]
 
 _MESSAGES: Final = ("/messages", "/messages/stream", "/messages/async")
 _CANCELS: Final = ("/messages/cancel", "/cancel")
@@ -90,6 +90,17 @@ def declared(tools: object) -> frozenset[str]:
     return frozenset(name for name in names if isinstance(name, str))
 
 
+def is_cancel(path: str) -> bool:
+    """Whether runs are cancelled there (3.4).
+
+    Examples
+    --------
+    >>> is_cancel("/v1/conversations/conv-1/cancel"), is_cancel("/v1/agents/agent-1/messages")
+    (True, False)
+    """
+    return path.endswith(_CANCELS)
+
+
 def released(path: str, lane: str | None, run_ids: Sequence[str]) -> list[f.Fact]:
     """Say what nobody has to answer any more, after an answer from `path` (3.4).
 
@@ -105,6 +116,6 @@ def released(path: str, lane: str | None, run_ids: Sequence[str]) -> list[f.Fact
     """
     if path.endswith("/reset-messages"):
         return [f.InputReleased(lane, None, False)]
-    if path.endswith(_CANCELS) and run_ids:
+    if is_cancel(path) and run_ids:
         return [f.InputReleased(lane, tuple(run_ids), True)]
     return []

@@ -113,6 +113,8 @@ class Run:
         Calls that wait for the client, or did.
     writing : LettaItem or None
         What its stream is writing.
+    listing : list of int
+        Places of its items in a history that is being read, in that order.
     """
 
     id: str
@@ -124,6 +126,7 @@ class Run:
     streamed: bool = False
     asked: set[str] = field(default_factory=set)
     writing: LettaItem | None = None
+    listing: list[int] = field(default_factory=list)
 
     def item(self, key: str, fields: dict[str, Any]) -> tuple[LettaItem, bool]:
         """Find an item, or begin it: then the second value is True."""

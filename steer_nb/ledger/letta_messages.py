@@ -81,6 +81,8 @@ def message_facts(
     for key, fields in whole_of(message, lane.agent_id):
         item, new = run.item(key, fields)
         _place(event, item)
+        if how.history:
+            run.listing.append(item.output_index)
         finished = item.finished(run.lane)
         if not how.live:
             facts.append(f.ItemListed(run.id, finished, not new, how.source))
@@ -108,6 +110,7 @@ def _written(
     """Take a piece of an item, or, from a history, all of it."""
     _place(event, item)
     if how.history:
+        run.listing.append(item.output_index)
         again = not new and item.over and "".join(item.pieces) == text
         item.pieces, item.over, item.listed = [text], True, True
         stub = run.stub(item) if asked_in else None

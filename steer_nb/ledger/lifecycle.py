@@ -36,6 +36,7 @@ def response_started(ledger: Ledger, fact: f.ResponseStarted, entry: Entry) -> R
         connection=entry.connection,
         started=entry,
         previous_response_id=previous if isinstance(previous, str) else None,
+        between=ledger.dialect.between,
     )
     _take_head(response, fact.response)
     parent = ledger.responses.get(response.previous_response_id or "")
@@ -54,6 +55,7 @@ def response_started(ledger: Ledger, fact: f.ResponseStarted, entry: Entry) -> R
     ledger.responses[response.id] = response
     lane.responses.append(response)
     lane.current = lane.tip = response
+    lane.connection = entry.connection  # recordings may have no request that says so
     lane.detached = False
     lane.error_code = lane.error_message = None
     committed = steering.commit(parent, response, entry)

@@ -7,9 +7,10 @@ arrived.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from steer_nb.ledger import required
+from steer_nb.ledger import keeping, required
 from steer_nb.ledger.state import CallResult, ItemState, LaneState, ResponseState
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "input_named",
     "input_released",
     "item_listed",
+    "items_ordered",
     "repeated",
     "request_joined",
     "response_listed",
@@ -35,7 +37,12 @@ def response_listed(ledger: Ledger, fact: f.ResponseListed, entry: Entry) -> Res
         return known
     lane = ledger.lane(fact.lane, entry)
     response = ResponseState(
-        id=fact.response_id, lane=lane, connection=entry.connection, started=entry, listed=True
+        id=fact.response_id,
+        lane=lane,
+        connection=entry.connection,
+        started=entry,
+        listed=True,
+        between=ledger.dialect.between,
     )
     ledger.responses[response.id] = response
     if fact.newest:
@@ -83,6 +90,24 @@ def item_listed(ledger: Ledger, fact: f.ItemListed, entry: Entry) -> ResponseSta
     return response
 
 
+def items_ordered(ledger: Ledger, fact: f.ItemsOrdered, _: Entry) -> ResponseState | None:
+    """The service lists items in another order than they came: that is where they stand.
+
+    What it does not list keeps its place in front of what it stood in front of.
+    """
+    response = ledger.responses.get(fact.response_id)
+    if response is None:
+        return None
+    places = response.places
+    listed = [index for index in fact.places if index in response.items]
+    for before, after in reversed(list(pairwise(listed))):
+        if places.index(before) > places.index(after):
+            places.remove(before)
+            places.insert(places.index(after), before)
+    response.order = tuple(places)
+    return response
+
+
 def repeated(ledger: Ledger, fact: f.Repeated, _: Entry) -> ResponseState | None:
     """A message says only what was said before."""
     return ledger.responses.get(fact.response_id)
@@ -113,8 +138,9 @@ def call_answered(ledger: Ledger, fact: f.CallAnswered, entry: Entry) -> Respons
         if stub.item is None or stub.state in ("open", "filled"):
             stub.item = fact.answer or stub.item
         if fact.cancelled:
-            if stub.state not in ("sent", "confirmed"):
+            if stub.state not in ("sent", "confirmed", "cancelled"):
                 stub.state = "cancelled"
+                keeping.hold(parent.lane)  # what was to follow the answers
         elif stub.state not in ("confirmed", "cancelled"):
             stub.state = "confirmed"
             stub.continuation_response_id = fact.response_id
@@ -158,4 +184,6 @@ def input_released(ledger: Ledger, fact: f.InputReleased, _: Entry) -> ResponseS
             for stub in response.required.values():
                 if stub.is_open:
                     stub.state = "cancelled" if fact.cancelled else "stale"
+    if lane is not None and found is not None and fact.cancelled:
+        keeping.hold(lane)
     return found if fact.response_ids else None

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from steer_nb.trace.entries import Entry
 
 __all__ = [
@@ -437,6 +439,10 @@ class ResponseState:
     """Its beginning was not seen: the service listed it later."""
     disputed: bool = False
     """Its successor may as well be the answer to a request that waited behind it."""
+    between: str = ""
+    """What stands between the texts of its messages; see `Dialect`."""
+    order: tuple[int, ...] = ()
+    """Places of items that stand elsewhere than they came, in the order in which they stand."""
 
     @property
     def continued_by(self) -> ResponseState | None:
@@ -454,14 +460,32 @@ class ResponseState:
         return not self.is_live or self.in_progress is not None or self.first_item is not None
 
     @property
+    def places(self) -> list[int]:
+        """The `output_index` of each item, in the order in which they stand."""
+        placed = sorted(self.items)
+        if self.order:
+            ordered = set(self.order)
+            placed = [*self.order, *(index for index in placed if index not in ordered)]
+        return placed
+
+    @property
+    def ordered(self) -> list[ItemState]:
+        """Its items, in the order in which they stand."""
+        return [self.items[index] for index in self.places]
+
+    @property
     def text(self) -> str:
         """All output text so far, items in order."""
-        return "".join(self.items[index].text for index in sorted(self.items))
+        return self.joined(item.text for item in self.ordered)
+
+    def joined(self, texts: Iterable[str]) -> str:
+        """Texts of its messages as one."""
+        return self.between.join(text for text in texts if text)
 
     @property
     def refusal(self) -> str:
         """All refusal text so far."""
-        return "".join(self.items[index].refusal for index in sorted(self.items))
+        return "".join(item.refusal for item in self.ordered)
 
     @property
     def live_steers(self) -> list[SteerState]:

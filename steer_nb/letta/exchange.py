@@ -20,14 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from steer_nb.letta.following import Following
-from steer_nb.letta.history import (
-    PAGE,
-    History,
-    answering,
-    conversation_path,
-    pending_in,
-    run_of,
-)
+from steer_nb.letta.history import History, Read, conversation_path
 from steer_nb.letta.http import Lost
 from steer_nb.wire.letta import read_refusal
 from steer_nb.wire.letta.content import messages_of
@@ -234,12 +227,22 @@ class Exchange:
         """Ask which calls wait, before they are asked for: streamed ones can be phantoms (9.1)."""
         progress = self._following.progress
         try:
-            messages = await self._history.read_patiently(self._policy)
+            read = await self._history.read_patiently(self._has_begun, self._policy)
         except Lost as lost:
             detail = f"the pending calls of {progress.run_id} are those of its stream: {lost}"
             self._recorder.note("problem", kind="history", detail=detail)
             return
-        self._history.record(messages, runs=(self._message.parent_id, progress.run_id))
+        self._history.record(read, runs=(self._message.parent_id, progress.run_id))
+
+    def _has_begun(self, read: Read) -> bool:
+        """Whether a history has all that can be of this message: it stands first in its run."""
+        message = self._message
+        run_id = self._following.progress.run_id
+        return (
+            read.has_all_of(run_id)
+            or read.run_of(message.otids) is not None
+            or read.asks(message.call_ids)
+        )
 
     async def _fill(self) -> None:
         """Read from the history what the stream left out, where there is anything."""
@@ -248,17 +251,26 @@ class Exchange:
         told = fault in ("pending_approval", "invalid_tool_call_ids", "nothing_pending")
         if not told and not self._unconfirmed():
             return
-        messages = await self._history.read()
+        read = await self._history.read(self._is_settled)
         parent = self._message.parent_id
-        runs = {parent, progress.run_id, answering(messages, self._message.call_ids)}
-        waiting = pending_in(messages)
+        runs = {parent, progress.run_id, read.answering(self._message.call_ids)}
+        waiting = read.pending
         if waiting is not None:
             runs.add(waiting.run_id)
-        self._history.record(messages, runs=runs)
+        self._history.record(read, runs=runs)
         if fault == "nothing_pending":
             self._release()
         if fault == "pending_approval" and waiting is not None and self._message.parent_id is None:
             self._keep(waiting.run_id)
+
+    def _is_settled(self, read: Read) -> bool:
+        """Whether a history shows what became of the answers, and all of what waits now."""
+        waiting, call_ids = read.pending, self._message.call_ids
+        run_id = None if waiting is None else waiting.run_id
+        foreign = waiting is not None and run_id not in self._core.ledger.responses
+        if foreign and not read.has_all_of(run_id):
+            return False
+        return not call_ids or read.answering(call_ids) is not None or read.asks(call_ids)
 
     def _release(self) -> None:
         """The server waits for none of these answers, and has none: nobody has to give them."""
@@ -304,19 +316,20 @@ class Exchange:
                     await self._fill()
                     return
         run = None if progress.run_id is None else await self._ended_run(progress.run_id)
-        messages = await self._history.read()
-        found = progress.run_id or run_of(messages, self._message.otids)
-        found = found or answering(messages, self._message.call_ids)
+        read = await self._history.read(self._has_begun)
+        found = progress.run_id or read.run_of(self._message.otids)
+        found = found or read.answering(self._message.call_ids)
         place = {"lane": self._lane.stream_id, "key": self._message.key}
         if found is None:
-            if self._message.background and len(messages) < PAGE:
+            nowhere = read.whole or read.asks(self._message.call_ids)  # an answer stood behind it
+            if self._message.background and nowhere:
                 self._recorder.note("unsent", **place, reason="the server does not have it")
             else:
                 self._recorder.note("stream_lost", **place, reason="it is not in the history")
             self._recorder.sync()
             return
         run = run or await self._ended_run(found)
-        self._history.record(messages, runs=(self._message.parent_id, found), whole=(found,))
+        self._history.record(read, runs=(self._message.parent_id, found), whole=(found,))
         request = self._core.ledger.requests.get(self._message.key)
         if request is not None and request.response_id is None:
             self._recorder.note("request_found", **place, response_id=found)

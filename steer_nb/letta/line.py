@@ -10,18 +10,20 @@ from steer_nb.client.line import AGAIN, Line
 from steer_nb.errors import LaneBusy, TraceError
 from steer_nb.ledger import rules
 from steer_nb.letta.exchange import Exchange
-from steer_nb.letta.history import PAGE, History, answering, pending_in
+from steer_nb.letta.history import History, Read
 from steer_nb.letta.http import Http, Lost, failed
 from steer_nb.letta.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from steer_nb.client.core import Core
     from steer_nb.client.reconnecting import Reconnect
     from steer_nb.client.settings import LaneSettings
     from steer_nb.ledger import RequestState, RequiredInputState, ResponseState
+
+    T = TypeVar("T")
 
 __all__ = ["LettaLine"]
 
@@ -49,7 +51,7 @@ class LettaLine(Line):
         self.policy = policy
         self.http = Http(core.endpoint)
         self.background = True
-        self._tasks: dict[str | None, asyncio.Task[None]] = {}
+        self._tasks: dict[str | None, asyncio.Task[Any]] = {}
 
     async def open(self) -> None:
         """See whether the server is there, and takes the key.
@@ -119,22 +121,52 @@ class LettaLine(Line):
             self._start(lane, self._look(lane, parent))
 
     async def _look(self, lane: LaneSettings, parent: ResponseState) -> None:
-        history, recorder = History(self._core, self.http, lane), self._core.recorder
         try:
-            messages = await history.read_patiently(self.policy)
+            await self.look(lane, parent)
         except Lost as lost:
             detail = f"what {parent.id} waits for is what it was: {lost}"
-            recorder.note("problem", kind="history", detail=detail)
-            return
-        waiting = pending_in(messages)
-        asked = [*parent.waiting_for, *_unconfirmed(parent)]
-        answered = answering(messages, [stub.key for stub in asked])
+            self._core.recorder.note("problem", kind="history", detail=detail)
+
+    async def look(self, lane: LaneSettings, parent: ResponseState) -> Read:
+        """See in the history, and record, what became of calls that waited.
+
+        Raises
+        ------
+        Lost
+            If the connection failed, again and again.
+        """
+        history, recorder = History(self._core, self.http, lane), self._core.recorder
+        keys = [stub.key for stub in (*parent.waiting_for, *_unconfirmed(parent))]
+
+        def settled(read: Read) -> bool:
+            return read.answering(keys) is not None or read.asks(keys)
+
+        read = await history.read_patiently(settled, self.policy)
+        waiting, answered = read.pending, read.answering(keys)
         found = None if waiting is None else waiting.run_id
-        history.record(messages, runs={parent.id, answered, found})
+        history.record(read, runs={parent.id, answered, found})
         released = parent.waiting_for and waiting is None and answered is None
-        if 0 < len(messages) < PAGE and released:
+        if released and (read.whole or read.asks(keys)):
             place = {"lane": lane.stream_id, "parent": parent.id}
             recorder.note("input_released", **place, reason="the server does not wait for it")
+        return read
+
+    async def alone(self, lane: LaneSettings, work: Coroutine[Any, Any, T]) -> T:
+        """Do something while nothing else goes on in a lane.
+
+        Raises
+        ------
+        LaneBusy
+            If something does.
+        """
+        self._check_free(lane, work)
+        task = asyncio.create_task(work, name=f"steer-nb letta {self._core.name} {lane.name}")
+        self._tasks[lane.stream_id] = task
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._tasks.pop(lane.stream_id, None)
+            self._core.look_again()
 
     async def through(self, stream_ids: Iterable[str | None]) -> None:
         """Wait until nothing goes on any more in lanes."""
@@ -153,12 +185,15 @@ class LettaLine(Line):
         self._start(lane, work)
 
     def _start(self, lane: LaneSettings, work: Coroutine[Any, Any, None]) -> None:
+        self._check_free(lane, work)
+        name = f"steer-nb letta {self._core.name} {lane.name}"
+        self._tasks[lane.stream_id] = asyncio.create_task(self._work(lane, work), name=name)
+
+    def _check_free(self, lane: LaneSettings, work: Coroutine[Any, Any, Any]) -> None:
         if self.works_on(lane.stream_id):
             work.close()
             msg = f"Lane {lane.name} still hears of its last message; try again in a moment."
             raise LaneBusy(msg)
-        name = f"steer-nb letta {self._core.name} {lane.name}"
-        self._tasks[lane.stream_id] = asyncio.create_task(self._work(lane, work), name=name)
 
     async def _work(self, lane: LaneSettings, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -61,4 +61,4 @@ def read_again(core: Core, lane: LaneSettings) -> None:
 
 async def _read(core: Core, line: LettaLine, lane: LaneSettings) -> None:
     history = History(core, line.http, lane)
-    history.record(await history.read())
+    history.record(await history.read_newest())

@@ -18,13 +18,14 @@ from steer_nb.errors import (
 )
 from steer_nb.ledger import keeping, rules
 from steer_nb.ledger.required import active_continuation
+from steer_nb.letta.cancelling import cancelling
 from steer_nb.letta.outlet import LettaOutlet
 from steer_nb.letta.settings import prepare_letta
 from steer_nb.wire import encode
 from steer_nb.wire.letta.content import messages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Coroutine
 
     from steer_nb.client.core import Core
     from steer_nb.client.settings import LaneSettings
@@ -215,6 +216,19 @@ class LettaSender(Sender):
         """An agent takes no answers while it writes."""
         reason = "a Letta agent takes no answers while it writes: send the continuation"
         raise NothingToContinue(on_lane(lane, reason))
+
+    def cancel(self, lane: LaneSettings) -> Coroutine[Any, Any, str]:
+        """Stop the run that is written, or release the agent that waits; see `cancelling`.
+
+        Raises
+        ------
+        LaneBusy, NotConnected, UnknownLane
+            With the reason; then nothing was asked.
+        NotYet
+            If its run has not begun, or not ended entirely.
+        """
+        self._check_open(lane)
+        return cancelling(self._core, lane)
 
     def injected_again(self, lane: LaneSettings, inject: InjectState) -> str:  # noqa: ARG002
         """There is no inject."""

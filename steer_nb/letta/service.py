@@ -137,7 +137,7 @@ async def _open(core: Core, opening: Opening) -> LaneSettings:
     _check_alone(core, opening)
     settings = place(core, opening)
     history = History(core, line.http, settings)
-    history.record(await history.read())
+    history.record(await history.read_newest())
     return settings
 
 

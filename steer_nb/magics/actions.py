@@ -207,6 +207,14 @@ def _send(parsed: Parsed, _: Spaces) -> Response | Steer:
     return handle
 
 
+def _cancel(parsed: Parsed, _: Spaces) -> Response:
+    lane = _lane(parsed.get("lane"))
+    response = lane.cancel()
+    what = "stop" if response.status == "in_progress" else "cancel"
+    say(f"Asked the server to {what} {short_id(response.id or response.key)} of {lane.name}.")
+    return response
+
+
 def _pending(parsed: Parsed, _: Spaces) -> Any:
     from steer_nb.widgets import pending_forms
 
@@ -409,6 +417,7 @@ _ACTIONS: dict[str, Callable[[Parsed, Spaces], Any]] = {
     "connect": _connect,
     "open": _open,
     "send": _send,
+    "cancel": _cancel,
     "pending": _pending,
     "lanes": _lanes,
     "status": _status,

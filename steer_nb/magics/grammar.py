@@ -289,6 +289,17 @@ COMMANDS: dict[str, Command] = {
             example="%steer send planner Keep it under 300 euros",
         ),
         Command(
+            "cancel",
+            "at a Letta server: stop what a lane's agent writes, or release it from what it waits "
+            "for",
+            "lane.cancel()",
+            (_LANE,),
+            example="%steer cancel planner",
+            note="Only there: the Responses API cancels nothing on a WebSocket. An agent that "
+            "waits is released in its default conversation; in one of its own, deny all with the "
+            "form of %steer pending.",
+        ),
+        Command(
             "pending",
             "the forms for the input that lanes wait for, one for each response",
             "lane.required_input, lane.fill(key, output=...), lane.send_continuation()",

@@ -37,6 +37,9 @@ function render({ model, el }) {
   const stop = make("button", "", {
     type: "button", title: `Leave the picture of ${lane} as it is; the lane goes on`,
   }, "Stop watching");
+  const cancel = make("button", "", {
+    type: "button", title: `Ask the server to stop what ${lane} does, or to release it`,
+  }, "Cancel");
   const name = make("input", "", {
     id: id("name"), type: "text", dir: "auto", autocomplete: "off", spellcheck: "false",
   });
@@ -45,7 +48,7 @@ function render({ model, el }) {
     make("label", "", { for: id("name") }, "Name of the new lane"), name, open);
   forking.hidden = true;
   const talking = make("form", "snb-line", { "aria-label": `Talk to ${lane}` }, label, area, send);
-  const foot = make("div", "snb-line snb-under", {}, status, hint, fork, stop);
+  const foot = make("div", "snb-line snb-under", {}, status, hint, fork, cancel, stop);
   const root = make("div", "snb-talk", {}, talking, foot, forking);
   el.replaceChildren(root);
   const card = hold(el, { name: model.get("card"), came: (...what) => carried.came(...what) });
@@ -163,6 +166,7 @@ function render({ model, el }) {
     event.preventDefault();
     act("fork", { name: name.value, show: carried.reached() ? card.number() : 0 });
   });
+  cancel.addEventListener("click", () => act("cancel"));
   stop.addEventListener("click", () => act("stop"));
 
   // When the box is taken away, whoever is in it goes on from the card, not from nowhere.
@@ -209,7 +213,10 @@ function render({ model, el }) {
     } else if (told < given && heard() >= told && quiet === undefined) {
       tell();
     }
-    for (const button of [send, open, stop]) button.setAttribute("aria-disabled", String(dead()));
+    const gone = !model.get("cancels");
+    if (gone && !cancel.hidden && document.activeElement === cancel) area.focus();
+    cancel.hidden = gone;
+    for (const button of [send, open, cancel, stop]) button.setAttribute("aria-disabled", String(dead()));
     fork.setAttribute("aria-disabled", String(ended));
     root.classList.toggle("snb-ended", ended);
     if (asked !== null && !dead()) {

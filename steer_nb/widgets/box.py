@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Box"]
 
+_ACTS: Final = ("say", "fork", "cancel", "stop")
 _PAGES: Final = 16
 """Of so many views it is known what was heard from them: the newest."""
 
@@ -29,19 +30,20 @@ _TWICE: Final = "This was pressed in another display of the box at the same time
 
 
 class Box(anywidget.AnyWidget):
-    """A form with a text, one button that says what it does, Fork and Stop watching.
+    """A form with a text, one button that says what it does, Fork, Cancel and Stop watching.
 
     Parameters
     ----------
     lane : str
         The lane's name, as it is shown.
     act : callable
-        Does what a person asks for, with its name (``say``, ``fork``, ``stop``), the name of the
-        lane to be and the number of the showing where it was asked, 0 where no display is known
-        to arrive; on the thread of the message, so it only begins it. The box is busy until
-        `answer`.
+        Does what a person asks for, with its name (``say``, ``fork``, ``cancel``, ``stop``), the
+        name of the lane to be and the number of the showing where it was asked, 0 where no display
+        is known to arrive; on the thread of the message, so it only begins it. The box is busy
+        until `answer`.
     **traits
-        `value`, `verb`, `said` and `forks`, where they are not empty, Send and True.
+        `value`, `verb`, `said`, `forks` and `cancels`, where they are not empty, Send, True and
+        False.
 
     Attributes
     ----------
@@ -57,6 +59,8 @@ class Box(anywidget.AnyWidget):
         Whether something is being done: nothing else is taken meanwhile.
     forks : bool
         Whether the lane can be forked.
+    cancels : bool
+        Whether there is something that the service can be asked to cancel.
     card : str
         The name of the card above it; empty where there is none.
     carrier : Carrier
@@ -76,6 +80,7 @@ class Box(anywidget.AnyWidget):
     card = Unicode().tag(sync=True)
     verb = Unicode("Send").tag(sync=True)
     forks = Bool(True).tag(sync=True)
+    cancels = Bool(False).tag(sync=True)
     value = Unicode().tag(sync=True)
     said = Unicode().tag(sync=True)
     bad = Bool(False).tag(sync=True)
@@ -136,7 +141,7 @@ class Box(anywidget.AnyWidget):
                 return  # heard already
             others = {key: heard for key, heard in self.heard.items() if key != page}
             heard = {**dict(list(others.items())[1 - _PAGES :]), page: number}
-            acts = event in ("say", "fork", "stop")
+            acts = event in _ACTS
             taken = acts and not self.busy and content.get("step") == self.step
             told: dict[str, Any] = {"value": text}
             if taken:

@@ -70,8 +70,7 @@ def _newest_text(
     shown: list[str] = []
     whole = True
     for response in reversed(responses):
-        for index in sorted(response.items, reverse=True):
-            item = response.items[index]
+        for item in reversed(response.ordered):
             if (item.done is None and response.is_live) != writing:
                 continue
             text, before = part_tail(item, "text", left)

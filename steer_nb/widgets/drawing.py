@@ -37,6 +37,8 @@ class Drawing:
     """Whether nothing more will come."""
     verb: str = ""
     """What a text box below it would do: Send or Steer."""
+    cancels: bool = False
+    """Whether there is something that the service can be asked to cancel."""
     decisions: Decisions | None = None
     """What is to decide on the lane."""
     draft: str = ""

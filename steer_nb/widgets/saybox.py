@@ -17,6 +17,7 @@ from steer_nb.widgets.style import NO_MATH
 from steer_nb.widgets.text import clip, esc, esc_strict, plain, shortened
 from steer_nb.widgets.ticker import in_background, ticker
 from steer_nb.widgets.words import input_text
+from steer_nb.wire.naming import short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +128,12 @@ class SayBox:
         self._forget()
 
     def refresh(
-        self, verb: str, decisions: Decisions | None = None, draft: str | None = None
+        self,
+        verb: str,
+        decisions: Decisions | None = None,
+        draft: str | None = None,
+        *,
+        cancels: bool = False,
     ) -> None:
         """Say what the button would do now, and what is to decide. Any thread may call this.
 
@@ -139,7 +145,11 @@ class SayBox:
             What the ledger says is to decide.
         draft : str, optional
             What the ledger says is half typed.
+        cancels : bool
+            Whether there is something that a cancel stops, or releases.
         """
+        if cancels != self.field.cancels:
+            self.field.show(cancels=cancels)
         if draft is not None and draft != self._draft:
             self._draft = draft
             ticker.later(("follow", self), 0.0, self._follow)
@@ -250,6 +260,8 @@ class SayBox:
         if action == "say":
             text = self.field.value
             act = partial(self._send, text)
+        elif action == "cancel":
+            act = self._cancel
         else:
             act = partial(self._fork, name, number) if action == "fork" else self._stop_watching
         in_background(partial(self._answered, act), action)
@@ -309,6 +321,10 @@ class SayBox:
         else:
             said = f"Lane {new} goes on from here. %steer show {new} shows it."
         self.field.answer(said)
+
+    def _cancel(self) -> None:
+        response = self._lane.cancel()
+        self.field.answer(f"Asked the server to cancel {short_id(response.id or response.key)}.")
 
     def _stop_watching(self) -> None:
         self.field.answer("No longer watched.")

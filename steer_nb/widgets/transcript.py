@@ -135,13 +135,13 @@ def _moves(turn: ResponseState | RequestState) -> bool:
 
 
 def _boundary(turn: ResponseState | RequestState) -> int:
-    """Index of the first item that still changes; behind the last where only steers do."""
+    """Place of the first item that still changes; behind the last where only steers do."""
     if isinstance(turn, RequestState):
         return 0
-    behind = max(turn.items, default=-1) + 1
+    items = turn.ordered
     if not turn.is_live:
-        return behind
-    return min((index for index, item in turn.items.items() if item.done is None), default=behind)
+        return len(items)
+    return next((place for place, item in enumerate(items) if item.done is None), len(items))
 
 
 def _blocks(
@@ -230,10 +230,9 @@ def response_blocks(
             blocks.append(ending)
     left = cap
     hidden = 0
-    for index in sorted(response.items, reverse=True):
-        if (start is not None and index < start) or (end is not None and index >= end):
+    for place, item in reversed(list(enumerate(response.ordered))):
+        if (start is not None and place < start) or (end is not None and place >= end):
             continue
-        item = response.items[index]
         if left <= 0 or len(blocks) >= room:
             hidden += sum(part_tail(item, channel, 0)[1] for channel in _TEXT_CHANNELS)
             continue

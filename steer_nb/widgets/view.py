@@ -142,7 +142,9 @@ class _Stage:
             drawing = self._numbered(_broken(self._name, error))
         self._pacer.sent(self._send(drawing))
         if self.box is not None:
-            self.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
+            self.box.refresh(
+                drawing.verb, drawing.decisions, drawing.draft, cancels=drawing.cancels
+            )
         if drawing.ended:
             self.stop()
             return None
@@ -233,6 +235,14 @@ def _verb(ledger: Ledger, lane: LaneState) -> str:
     return "Steer" if rules.may_steer(lane) is None else "Send"
 
 
+def _cancels(ledger: Ledger, lane: LaneState) -> bool:
+    """Whether a cancel stops what is written, or releases what waits: see `Lane.cancel`."""
+    if not ledger.dialect.cancels:
+        return False
+    default = lane.settings.get("conversation") == "default"
+    return lane.current is not None or (default and rules.parent_waiting(lane) is not None)
+
+
 class LaneView(_View):
     """A lane in a cell: its state, what is being written, its steers, what it waits for.
 
@@ -271,6 +281,7 @@ class LaneView(_View):
                 again=CLOCK_S if working(state) else None,
                 ended=session.closed or state.closed is not None,
                 verb=_verb(ledger, state),
+                cancels=_cancels(ledger, state),
                 decisions=to_decide(ledger, state),
                 draft=state.draft,
             )
@@ -303,7 +314,7 @@ class LaneView(_View):
             box.field.carrier.paint(drawing.numbers, drawing.carried)
             stage.box = box
             stage.wake()  # what was painted meanwhile was painted without it
-        stage.box.refresh(drawing.verb, drawing.decisions, drawing.draft)
+        stage.box.refresh(drawing.verb, drawing.decisions, drawing.draft, cancels=drawing.cancels)
         if within is not None:
             within.hold(stage.box)
         else:

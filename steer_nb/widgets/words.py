@@ -321,8 +321,7 @@ def to_type(lane: LaneState) -> str:
 
 
 def _newest_words(response: ResponseState) -> str:
-    for index in sorted(response.items, reverse=True):
-        item = response.items[index]
+    for item in reversed(response.ordered):
         for channel in ("text", "refusal", "summary"):
             words = _MARKS.sub(" ", part_tail(item, channel, 60)[0]).split()
             if words:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pandas as pd
 import pytest
 
 import steer_nb
 from steer_nb.frames import TABLES
+from steer_nb.frames.plots.ordering import in_order
+from steer_nb.frames.plots.timeline import timeline_frame
 from steer_nb.trace import Trace, TraceSet
 from tests.frames.test_responses import rows
 from tests.support.letta import (
@@ -64,7 +67,7 @@ def test_what_waits():
         assert (row["agent_id"], row["step_id"]) == (AGENT, "step-run-1")
         assert row["message_id"] == row["otid"] == "message-run-1-ask"
     look, rm, read = rows(trace, "tool_calls")
-    assert [c["owner"] for c in (look, rm, read)] == ["server", "client", "client"]
+    assert [c["owner"] for c in (look, rm, read)] == ["server", "server", "client"]
     assert {c["result_kind"] for c in (look, rm, read)} == {"none"}
     assert (rm["arguments_json"], rm["arguments_valid"]) == ('{"p":1}', True)
     assert (read["arguments_text"], read["arguments_valid"]) == ("{", False)
@@ -93,9 +96,12 @@ def test_what_was_decided_and_what_came_of_it():
     assert rm["result_text"] == "Error: request to call tool denied. User reason: wrong file"
     assert read["result_text"] == "x = 1"
     assert {c["answered_in_response_id"] for c in (look, rm, read)} == {"run-2"}
+    assert [c["owner"] for c in (look, rm, read)] == ["server", "server", "client"]
     assert (rm["answered_by"], read["answered_by"]) == ("unknown", "unknown")
     assert pd.isna(look["answered_by"])
-    assert rm["wait_s"] == pytest.approx(rm["answered_s"] - rm["requested_s"])
+    assert read["wait_s"] == pytest.approx(read["answered_s"] - read["requested_s"])
+    assert pd.isna(rm["requested_s"])  # it never ran
+    assert rm["answered_s"] == read["answered_s"]
     first, second = rows(trace)
     assert (second["previous_response_id"], second["depth"]) == ("run-1", 1)
     assert (first["origin"], second["origin"]) == ("create", "tool_continuation")
@@ -108,9 +114,44 @@ def test_who_filled_it_is_known_live():
     builder = asked().note("filled", parent="run-1", key="c1", item=approval("c1"), by="user")
     builder.answer(approval("c1"), tool_return("c2"))
     assert [c["result_kind"] for c in rows(builder.trace, "tool_calls")] == ["none"] * 2 + ["value"]
+    (decided,) = (r for r in rows(builder.trace, "required_inputs") if r["stub_key"] == "c1")
     builder.returns("run-2", tool_return("c2"), tool_return("c1"))
     rm = rows(builder.trace, "tool_calls")[1]
-    assert (rm["answered_by"], rm["result_kind"]) == ("user", "value")
+    # An approval asks for permission; what runs, and gives the result, is the server.
+    assert (rm["owner"], rm["answered_by"], rm["result_kind"]) == ("server", None, "value")
+    assert decided["filled_by"] == "user"
+    assert rm["requested_s"] == decided["sent_s"]
+    assert rm["wait_s"] == pytest.approx(rm["answered_s"] - decided["sent_s"])
+
+
+def test_a_result_that_stands_for_a_tool_of_the_server_is_the_clients():
+    builder = asked().answer(tool_return("c1", "I did it"), tool_return("c2"))
+    builder.returns("run-2", tool_return("c1", "I did it"), tool_return("c2"))
+    rm = rows(builder.trace, "tool_calls")[1]
+    assert (rm["owner"], rm["answered_by"], rm["result_text"]) == ("client", "unknown", "I did it")
+
+
+def test_the_timeline_tells_the_wait_for_an_approval_from_the_run_of_the_tool():
+    builder = asked().note("filled", parent="run-1", key="c1", item=approval("c1"), by="user")
+    builder.answer(approval("c1"), tool_return("c2"))
+    builder.returns("run-2", tool_return("c2"), tool_return("c1")).stop()
+    spans = timeline_frame(builder.trace.frames)
+    spans = spans[(spans["kind"] == "call") & (spans["id"] == "c1")]
+    assert spans["state"].tolist() == ["person", "service"]
+    person, service = spans.to_dict("records")
+    assert person["end_s"] == service["start_s"] < service["end_s"]
+
+
+def test_a_recording_without_times_tells_the_wait_for_an_approval_in_its_order():
+    builder = LettaBuilder().say("Delete").text("run-1", "I ask.").request("run-1", tool_call("c1"))
+    builder.stop("requires_approval").answer(approval("c1"))
+    trace = builder.returns("run-2", tool_return("c1")).text("run-2", "Done.").stop().trace
+    bare = [msgspec.structs.replace(entry, at=None, t=None) for entry in trace]
+    tables = in_order(Trace(trace.header, bare).frames)
+    spans = timeline_frame(tables)
+    (span,) = spans[spans["kind"] == "call"].to_dict("records")
+    assert (span["id"], span["state"], span["ongoing"]) == ("c1", "client", False)
+    assert span["end_s"] > span["start_s"]
 
 
 def test_events_of_letta():
@@ -145,10 +186,11 @@ def test_items_say_where_they_were():
         LettaBuilder.body("assistant_message", "run-1", content="I ask.", otid="run-1-t"),
     )
     items = builder.trace.frames.items
-    assert items["source"].tolist() == ["done", "done", "done", "terminal", "history"]
-    assert items["text"].tolist()[0] == "I ask."
-    assert items["role"].tolist()[-1] == "user"
-    content = [json.loads(text) for text in items["content_json"]]
+    assert items["source"].tolist() == ["history", "done", "done", "done", "terminal"]
+    assert items["output_index"].tolist() == [4, 0, 1, 2, 3]  # their names stay as they came
+    assert items["text"].tolist()[1] == "I ask."
+    assert items["role"].tolist()[0] == "user"
+    content = [json.loads(text) for text in items["content_json"][1:]]
     assert content[0]["step_id"] == "step-run-1"
     assert content[0]["message_id"] == "message-run-1"
 
@@ -227,11 +269,23 @@ def test_files_of_one_conversation_show_each_thing_once(order):
     assert (stub["state"], stub["approve"], stub["reason"]) == ("confirmed", False, "no")
     assert stub["lane_id"] == f"{'1' * 32}/1/one"
     assert len(frames.usage) == 4
-    # Files stay files: their events, lanes and connections.
+    # Files stay files: their events and connections, and a row of the lane for each.
     events = frames.events
     assert len(events) == sum(len(trace.frames.events) for trace in traces)
     assert runs["n_events"].sum() + events["response_id"].isna().sum() == len(events)
     assert set(events["lane_id"]) == set(frames.lanes["lane_id"])
+    lanes = frames.lanes.set_index("trace_id")
+    counted = frames.responses["lane_id"].value_counts()
+    assert lanes["n_responses"].to_dict() == {"1" * 32: 1, "2" * 32: 1, "3" * 32: 0}
+    assert lanes.set_index("lane_id")["n_responses"].replace(0, pd.NA).dropna().eq(counted).all()
+    assert lanes["stream_id"].to_dict() == {"1" * 32: "one", "2" * 32: "two", "3" * 32: AGENT}
+    assert lanes["tip_response_id"].dropna().tolist() == [
+        {"1": "run-1", "2": "run-2"}[trace_id[0]] for trace_id in lanes.index if trace_id[0] < "3"
+    ]
+    # The first file alone waits for an answer, which is in another one.
+    assert traces[order.index(0)].frames.lanes["n_pending"].tolist() == [1]
+    assert lanes["n_pending"].sum() == 0
+    assert sorted(lanes["state"]) == ["detached", "detached", "idle"]
     places = events.dropna(subset=["output_index"]).merge(
         frames.items, on=["response_id", "output_index"], suffixes=("", "_item")
     )

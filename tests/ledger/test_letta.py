@@ -115,6 +115,8 @@ def test_answers_that_no_stream_shows_are_shown_by_the_history():
     run = ledger_of(builder).responses["run-2"]
     assert [item.source for item in run.items.values()] == ["terminal", *["history"] * 3]
     assert len(run.items) == before + 3
+    assert [item.source for item in run.ordered] == [*["history"] * 3, "terminal"]
+    assert [item.type for item in run.ordered][-2:] == ["letta_tool_call_output", "message"]
     assert run.text == "Fine."
     assert not ledger_of(builder).problems
 
@@ -179,7 +181,7 @@ def test_a_history_while_the_run_is_written():
     # What the stream still brings of the same text is known.
     builder.text("run-1", "see.").returns("run-1", tool_return("c1"))
     builder.text("run-1", "So.", "u").stop()
-    assert ledger_of(builder).responses["run-1"].text == "Let me see.So."
+    assert ledger_of(builder).responses["run-1"].text == "Let me see.\n\nSo."
     assert ledger_of(builder).responses["run-1"].status == "completed"
     assert lane.tip is ledger.responses["run-1"]
 
@@ -272,6 +274,30 @@ def test_a_cancelled_request_is_released():
     )
     assert states(builder) == {"c1": "cancelled", "c2": "cancelled"}
     assert not ledger_of(builder).requests.get("create-9")
+
+
+def test_a_cancel_that_is_refused_is_about_no_message():
+    builder = asked().say("Hello?").post({}, path=f"{PATH}/cancel")
+    builder.body_of({"detail": "CONFLICT: No active runs to cancel"}, f"{PATH}/cancel", 409)
+    assert not ledger_of(builder).errors
+    assert word(builder) == "queued"
+    builder.text("run-2", "Hi").stop()
+    assert word(builder) == "idle"
+
+
+@pytest.mark.parametrize("mark", [{}, {"unproven": True}])
+def test_what_a_client_asks_about_is_not_taken_from_the_answer(mark):
+    builder = asked().note("steer_queued", lane=AGENT, key="steer-1", parent="run-1", input="More")
+    path = f"{PATH}/cancel"
+    builder.in_({"run-1": "cancelled"}, body=path, status=200, **mark)
+    assert set(states(builder).values()) == {"open" if mark else "cancelled"}
+    said = (approval("c1", False), approval("c2", False))
+    builder.history(
+        builder.decided_body("run-1", *said),
+        builder.returns_body("run-1", denial("c1"), denial("c2")),
+    )
+    assert set(states(builder).values()) == {"cancelled"}
+    assert ledger_of(builder).steers["steer-1"].held
 
 
 def test_a_history_shows_what_was_cancelled():

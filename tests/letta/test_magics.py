@@ -59,6 +59,23 @@ def test_a_round_with_magics(shell, simulator, capsys):
     assert session.lanes["again"].settings["agent"] == simulator.agent_id
 
 
+def test_a_word_cancels(shell, simulator, capsys):
+    session = run(shell, f"%steer connect --letta {simulator.base_url} --no-journal")
+    run(shell, f"%steer open cleaner --agent {simulator.agent_id} --conversation default")
+    run(shell, "%%steer cleaner --wait\ndelete /srv/old.log")
+    response = run(shell, "%steer cancel cleaner")
+    assert "Asked the server to cancel run-" in capsys.readouterr().out
+    assert response == session.lanes["cleaner"].response
+    assert session.lanes["cleaner"].state == "idle"
+    run(shell, "%steer help cancel")
+    assert "Only there: the Responses API cancels nothing" in capsys.readouterr().out
+    run(shell, "%steer close")
+    run(shell, "%steer connect --simulate --no-journal")
+    run(shell, "%steer open a")
+    done = shell.run_cell("%steer cancel a")
+    assert "cancels nothing on a WebSocket" in str(done.error_in_exec) + capsys.readouterr().err
+
+
 def test_the_environment_says_where(shell, simulator, monkeypatch):
     monkeypatch.setenv("LETTA_BASE_URL", simulator.base_url)
     session = run(shell, "%steer connect --letta --no-journal")

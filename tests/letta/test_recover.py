@@ -84,6 +84,20 @@ def test_answers_and_queued_text_are_kept_and_not_sent(serve, tmp_path):
     assert len(runs_of(simulator)) == 1
 
 
+def lose(path):
+    """Put a request behind a journal that was recorded, and never left."""
+    lines = path.read_text().splitlines()
+    last = json.loads(lines[-1])
+    entries = map(json.loads, reversed(lines))
+    one = next(one for one in entries if "create-" in str(one.get("data")) and one["kind"] == "out")
+    body = json.loads(one["raw"])
+    body["messages"][0] |= {"otid": "11111111-0000-4000-8000-000000000000", "content": "Lost"}
+    one |= {"seq": last["seq"] + 1, "t": last["t"] + 1, "raw": json.dumps(body)}
+    one["data"] = {**one["data"], "key": "create-9"}
+    one["data"].pop("attempt", None)
+    path.write_text("\n".join([*lines, json.dumps(one)]) + "\n")
+
+
 @pytest.mark.parametrize("foreground", [False, True])
 def test_a_request_that_was_only_recorded_never_arrived(serve, tmp_path, foreground):
     faults = ["no_redis"] if foreground else []
@@ -92,17 +106,7 @@ def test_a_request_that_was_only_recorded_never_arrived(serve, tmp_path, foregro
     lane.create("Hello").wait(PATIENCE)
     lane.wait(PATIENCE)
     path = copied(session, tmp_path)
-    lines = path.read_text().splitlines()
-    last = json.loads(lines[-1])
-    sent = next(
-        json.loads(line) for line in reversed(lines) if '"create-' in line and '"out"' in line
-    )
-    body = json.loads(sent["raw"])
-    body["messages"][0] |= {"otid": "11111111-0000-4000-8000-000000000000", "content": "Lost"}
-    sent |= {"seq": last["seq"] + 1, "t": last["t"] + 1, "raw": json.dumps(body)}
-    sent["data"] = {**sent["data"], "key": "create-9"}
-    sent["data"].pop("attempt", None)
-    path.write_text("\n".join([*lines, json.dumps(sent)]) + "\n")
+    lose(path)
     before = len(asked_of(simulator, "/messages"))
     again = recover(path, name="again").lanes["a"]
     again.wait(PATIENCE)

@@ -90,9 +90,9 @@ class TestAgreement:
 
 def test_the_subcommands_are_those_of_the_design() -> None:
     words = (
-        "connect open send pending lanes status show frame timeline wait save export load replay "
+        "connect open send cancel pending lanes status show frame timeline wait save export load "
     )
-    words += "recover check resume again drop nest close help"
+    words += "replay recover check resume again drop nest close help"
     assert " ".join(COMMANDS) == words
 
 

@@ -354,12 +354,13 @@ def test_every_capture_of_letta_loads(path):
     if b'"message_type"' in path.read_bytes():
         assert trace.header.source == trace.header.dialect == "letta"
         assert events["known"].all()
-    deltas = trace.frames.table("events", columns="response_id + type + EventDelta")
+    deltas = trace.frames.table("events", columns="response_id + output_index + type + EventDelta")
     deltas = deltas[deltas["type"] == "assistant_message"]
     if path.suffix == ".sse":
         for row in rows(trace):
             mine = deltas[deltas["response_id"] == row["response_id"]]
-            assert row["output_text"] == "".join(mine["delta_text"].dropna())
+            said = mine["delta_text"].fillna("").groupby(mine["output_index"]).agg("".join)
+            assert row["output_text"] == "\n\n".join(said)
 
 
 def letta(name: str) -> Trace:
@@ -373,7 +374,7 @@ def test_a_letta_run_is_a_response():
     (run,) = rows(trace)
     assert run["response_id"].startswith("run-")
     assert run["status"] == "completed"
-    assert run["output_text"] == "I will look up the weather.It is sunny in Oslo."
+    assert run["output_text"] == "I will look up the weather.\n\nIt is sunny in Oslo."
     assert run["total_tokens"] == 240
     (call,) = rows(trace, "tool_calls")
     assert (call["kind"], call["name"], call["owner"]) == ("letta", "get_weather", "server")
@@ -381,10 +382,10 @@ def test_a_letta_run_is_a_response():
     assert call["result_kind"] == "value"
 
 
-def test_a_letta_approval_is_the_clients_call():
+def test_a_letta_approval_asks_for_a_call_of_the_server():
     trace = letta("25_parallel2_req_tokens.sse")
     calls = rows(trace, "tool_calls")
-    assert [(c["owner"], c["result_kind"]) for c in calls] == [("client", "none")] * 2
+    assert [(c["owner"], c["result_kind"]) for c in calls] == [("server", "none")] * 2
     assert [json.loads(c["arguments_text"])["path"] for c in calls] == ["/srv/a.txt", "/srv/b.txt"]
 
 

@@ -192,7 +192,7 @@ def test_only_gated_calls_wait_and_the_others_run_with_the_continuation():
     assert weather["result_text"] == "sunny in Oslo"
     assert (delete["name"], delete["owner"], delete["result_kind"]) == (
         "delete_file",
-        "client",
+        "server",
         "denied",
     )
     assert delete["result_text"] == f"{DENIED}nope"
@@ -240,21 +240,22 @@ def test_a_denial_in_token_mode_stands_only_in_the_history():
     (stub,) = rows(trace, "required_inputs")
     assert (stub["approve"], stub["reason"], stub["state"]) == (False, "wrong file", "confirmed")
     items = trace.frames.items
+    # Each stands where the history has it, though that was read later.
     assert items["type"].tolist() == [
         "message",
+        "message",
         "letta_approval_call",
-        "message",
-        "message",
         "letta_approval_response",
         "letta_tool_call_output",
+        "message",
     ]
     assert items["source"].tolist() == [
+        "history",
         "done",
         "terminal",
         "history",
+        "history",
         "terminal",
-        "history",
-        "history",
     ]
 
 

@@ -298,7 +298,7 @@ class Shown:
 
     def _look(self) -> None:
         view = LaneView(self.lane.session, self.lane)._stage.drawing()
-        self.box.refresh(view.verb, view.decisions, view.draft)
+        self.box.refresh(view.verb, view.decisions, view.draft, cancels=view.cancels)
 
     @property
     def decide(self) -> w.Widget:

@@ -209,6 +209,7 @@ def test_nothing_secret_and_nothing_foreign_is_in_its_state(lane: Lane) -> None:
     ours = {key for key in state if not key.startswith("_")} - {"layout", "tabbable", "tooltip"}
     assert ours == {
         "lane", "verb", "value", "said", "bad", "busy", "step", "heard", "card", "forks",
+            "cancels",
     }  # fmt: skip
     assert "sk-not-shown" not in json.dumps({key: str(value) for key, value in state.items()})
 

@@ -28,12 +28,7 @@ def response_content(response: ResponseState, finish_reason: str) -> dict[str, s
     """What was said to a response, what it said, and under which instructions and tools."""
     body = {} if response.request is None else response.request.body
     instructions, tools = body.get("instructions"), body.get("tools")
-    parts = [
-        part
-        for _, item in sorted(response.items.items())
-        if item.data
-        for part in _parts(item.data)
-    ]
+    parts = [part for item in response.ordered if item.data for part in _parts(item.data)]
     said = {"role": "assistant", "parts": parts, "finish_reason": finish_reason}
     heard = [message for item in said_to(response) for message in _heard(item)]
     system = [{"type": "text", "content": instructions}] if isinstance(instructions, str) else None

@@ -89,7 +89,23 @@ def in_order(tables: Tables) -> dict[str, pd.DataFrame]:
     found["tool_calls"] = calls.assign(
         requested_s=asked.where(~served, begun), answered_s=answered.where(~served, asked)
     )
+    found["required_inputs"] = _decided(
+        found["required_inputs"], calls.assign(asked=asked, answered=answered)
+    )
     return found
+
+
+def _decided(inputs: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
+    """How long calls waited for an approval: the server runs them, and their rows do not say."""
+    keys = inputs[["trace_id"]].assign(
+        response_id=inputs["parent_response_id"], call_key=inputs["stub_key"]
+    )
+    made = calls.drop_duplicates([*_KEY, "call_key"]).set_index([*_KEY, "call_key"])
+    theirs = inputs["stub_type"] == "letta_approval"
+    return inputs.assign(
+        first_seen_s=_looked_up(keys, made, "asked").where(theirs, inputs["first_seen_s"]),
+        sent_s=_looked_up(keys, made, "answered").where(theirs, inputs["sent_s"]),
+    )
 
 
 def _looked_up(keys: pd.DataFrame, values: pd.DataFrame, column: str) -> pd.Series[Any]:

@@ -161,7 +161,9 @@ def _items(tables: Tables, responses: pd.DataFrame) -> pd.DataFrame:
     """Items as they were written; what the service ran itself is a call, and drawn as one."""
     items = tables["items"]
     calls = tables["tool_calls"]
+    asked = items["type"] == "letta_approval_call"  # it ran, if at all, once that was decided
     served = calls.loc[(calls["owner"] == "server") & calls["requested_s"].notna(), "item_id"]
+    served = served[~served.isin(items.loc[asked, "item_id"].dropna())]
     items = items[items["added_s"].notna() & ~items["item_id"].isin(served.dropna())]
     frame = items[[*_SAME, "agent_name"]].copy()
     kind = items["type"].astype(object)
@@ -198,10 +200,32 @@ def _calls(tables: Tables, times: _Times) -> pd.DataFrame:
     frame["ongoing"] = calls["answered_s"].isna()
     frame["name"] = calls["name"].fillna(calls["kind"].astype("string"))
     frame["text"] = calls["arguments_text"]
+    frame = pd.concat([frame, _decisions(tables, times)], ignore_index=True)
     frame["level"] = 0
     for _, lane in frame.groupby("lane_id", sort=False):
         starts, ends = lane["start_s"].to_numpy("float64"), lane["end_s"].to_numpy("float64")
         frame.loc[lane.index, "level"] = _levels(starts, ends)
+    return frame
+
+
+def _decisions(tables: Tables, times: _Times) -> pd.DataFrame:
+    """How long calls of an agent waited for approval: what ran then is the server's."""
+    asked = tables["required_inputs"]
+    live = asked["state"].isin(["open", "filled", "sending"])
+    chosen = (asked["stub_type"] == "letta_approval") & (asked["sent_s"].notna() | live)
+    calls = tables["tool_calls"]
+    theirs = calls.loc[calls["owner"] == "server", "call_key"]
+    asked = asked[chosen & asked["first_seen_s"].notna() & asked["stub_key"].isin(theirs)]
+    frame = asked[["trace_id", "lane_id", "agent_name"]].copy()
+    frame["response_id"] = asked["parent_response_id"]
+    by = asked["filled_by"].astype(object)
+    state = pd.Series("person", index=asked.index, dtype=object)
+    state = state.mask(by.isin(["code", "policy"]), "program").mask(by == "unknown", "client")
+    frame["kind"], frame["state"], frame["id"] = "call", state, asked["stub_key"]
+    now = _mapped(asked["trace_id"], times.now)
+    frame["start_s"], frame["end_s"] = asked["first_seen_s"], asked["sent_s"].fillna(now)
+    frame["ongoing"] = asked["sent_s"].isna()
+    frame["name"] = asked["name"].fillna(asked["stub_type"].astype("string"))
     return frame
 
 

@@ -70,8 +70,12 @@ class Query:
         return None if text is None else text.lower() in ("true", "1", "yes", "on")
 
 
-def page(rows: Sequence[_T], query: Query, *, limit: int, order: str) -> tuple[list[_T], str]:
+def page(
+    rows: Sequence[_T], query: Query, *, limit: int, order: str, in_time: bool = False
+) -> tuple[list[_T], str]:
     """Choose rows, oldest first in `rows`; also gives the order.
+
+    Cursors are about that order, or, with `in_time`, about the time.
 
     Raises
     ------
@@ -83,7 +87,8 @@ def page(rows: Sequence[_T], query: Query, *, limit: int, order: str) -> tuple[l
         msg = "Input should be 'asc' or 'desc'"
         fault = {"type": "literal_error", "loc": ("query", "order"), "msg": msg, "input": order}
         raise refuse_body([{**fault, "ctx": {"expected": "'asc' or 'desc'"}}])
-    chosen = list(rows) if order == "asc" else list(reversed(rows))
+    turned = order == "desc" and not in_time
+    chosen = list(reversed(rows)) if turned else list(rows)
     for name in ("after", "before"):
         cursor = query.text(name)
         if cursor is None:
@@ -92,12 +97,18 @@ def page(rows: Sequence[_T], query: Query, *, limit: int, order: str) -> tuple[l
         if at is None:
             raise Refused(404, f"No row with id {cursor} for the cursor '{name}'")
         chosen = chosen[at + 1 :] if name == "after" else chosen[:at]
+    if order == "desc" and in_time:
+        chosen.reverse()
     return chosen[: query.number("limit", limit)], order
 
 
 def messages_of(stored: Sequence[Stored], query: Query, *, order: str) -> list[dict[str, Any]]:
-    """Give messages as clients see them; the newest first turns the parts of each round as well."""
-    rows, order = page(stored, query, limit=100, order=order)
+    """Give messages as clients see them; the newest first turns the parts of each round as well.
+
+    The cursors of messages are about when they were said, in whichever order they are listed: with
+    ``before`` stands what is older (`MessageManager` and `ConversationManager` of the server).
+    """
+    rows, order = page(stored, query, limit=100, order=order, in_time=True)
     types = query.texts("include_return_message_types")
     found: list[dict[str, Any]] = []
     for one in rows:

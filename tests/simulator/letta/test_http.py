@@ -147,6 +147,27 @@ def test_methods_and_paths(simulate):
     assert lost.status_code == 404
 
 
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_history_is_read_page_by_page(simulate, order):
+    client = simulate()
+    for _ in range(3):
+        client.send()
+
+    def ids(**query):
+        told = client.http.get(f"{client.place}/messages", params={"order": order, **query}).json()
+        return [one["id"] for one in told]
+
+    whole = ids()
+    old = whole if order == "asc" else whole[::-1]
+    assert len(old) > 6
+    # A cursor is about the time, in whichever order the list is.
+    assert sorted(ids(before=old[3])) == sorted(old[:3])
+    assert sorted(ids(after=old[3])) == sorted(old[4:])
+    chosen = old[:2] if order == "asc" else old[3:1:-1]
+    assert ids(before=old[4], limit=2) == chosen
+    assert ids(before=old[0]) == []
+
+
 def test_browsers_and_wrong_keys_are_refused(simulate):
     client = simulate(api_key="sk-secret")
     assert client.http.get("/v1/agents/").status_code == 401
