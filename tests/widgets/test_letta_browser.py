@@ -197,7 +197,7 @@ def _answers(person: Viewer, simulator: LettaSimulator) -> None:
     for text in (EDITED, f"User reason: {REASON}", f"You added: {HOSTILE.partition('<')[0]}"):
         assert text in shown
     person.below(2).get_by_text("Queued here: it goes out next.").wait_for(state="hidden")
-    person.see("answered", 2, 5, dark=True)
+    person.see("answered", 2, 5)
 
 
 def _denies_all(person: Viewer, simulator: LettaSimulator) -> None:
@@ -208,7 +208,7 @@ def _denies_all(person: Viewer, simulator: LettaSimulator) -> None:
     form.get_by_text("0 of 3 answered").wait_for()
     form.get_by_role("button", name="Deny all").click()
     form.get_by_text("Filled as denied; look it over, then send.").wait_for()
-    person.see("denied", 7)
+    person.shots.take("denied", 7)
     form.get_by_role("button", name="Send continuation").dblclick()
     form.get_by_text("committed as run-").wait_for()
     Card(page, 2).get_by_text("idle").wait_for()
@@ -233,7 +233,7 @@ def _leaves_half_filled(person: Viewer) -> None:
     reload(page)
     form.get_by_text("1 of 3 answered · 1 text queued here will go behind it").wait_for()
     assert named(form, "textbox", "Reason, or result").first.input_value() == HALF
-    person.see("reloaded", 2, 9)
+    person.shots.take("reloaded", 2, 9)
     save(page)
     restart(page)
     form.get_by_text("draft, not complete").wait_for()
@@ -251,7 +251,7 @@ def _recovers(person: Viewer, simulator: LettaSimulator) -> None:
     reason = named(form, "textbox", "Reason, or result").first
     assert reason.input_value() == HALF
     form.get_by_text("1 text queued here will go behind it").wait_for()
-    person.see("recovered", 10, 11, dark=True)
+    person.see("recovered", 10, 11)
     named(form, "textbox", "Result of who_needs").fill("Ana")
     reason.fill(REASON)
     form.get_by_role("radio", name="Give the result").last.check()
@@ -267,4 +267,4 @@ def _recovers(person: Viewer, simulator: LettaSimulator) -> None:
     assert (no["approve"], no["reason"]) == (False, REASON)
     assert (mine["type"], mine["tool_return"]) == ("tool", "did it by hand")
     assert ran(simulator).count(PURGE) == 1
-    person.see("recovered-answered", 11)
+    person.shots.take("recovered-answered", 11)
