@@ -15,6 +15,10 @@ ARGS_CAP: Final = 16 * 1024
 _ONE_LINE: Final = 24
 """Longest name that is not broken."""
 
+_TALL: Final = 1000
+_TALL_LINES: Final = 12
+"""A value that is longer than this scrolls in the table: what is decided stays in sight."""
+
 
 def json_text(value: object, *, indent: int | None = 1) -> str:
     """`value` as JSON for reading; anything JSON cannot say, as its repr."""
@@ -103,8 +107,12 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _cell(value: object) -> str:
+    text = json_text(value, indent=None)
+    lines = isinstance(value, dict | list) and len(text) > 72
     if isinstance(value, str) and "\n" in value.strip("\n"):
-        return f"<pre>{esc_strict(value)}</pre>"
-    if isinstance(value, dict | list) and len(json_text(value, indent=None)) > 72:
-        return f"<pre>{esc_strict(json_text(value, indent=2))}</pre>"
-    return esc_strict(json_text(value, indent=None))
+        text, lines = value, True
+    elif lines:
+        text = json_text(value, indent=2)
+    if len(text) > _TALL or text.count("\n") > _TALL_LINES:
+        return f'<pre tabindex="0">{esc_strict(text)}</pre>'  # as in `scrolling`
+    return f"<pre>{esc_strict(text)}</pre>" if lines else esc_strict(text)

@@ -6,8 +6,8 @@
 // An action is numbered by its step. The kernel takes one for each step and begins the next, so that
 // a second press, in another display or another page, finds its step gone.
 // `hold`, which keeps what a reader did in the card above, is in card.js; `carry`, which asks for that
-// card where it stands still, in carry.js; what it shares with the rows of buttons is in common.js:
-// the four are one module.
+// card where it stands still, in carry.js; what it shares with the rows of buttons is in common.js,
+// and scrolling in turn.js: the five are one module.
 
 const QUIET_MS = 300; // a pause in typing
 const LATEST_MS = 2000; // who types without a pause is heard at the latest then
@@ -109,6 +109,9 @@ function render({ model, el }) {
     latest ??= setTimeout(patient, LATEST_MS);
   });
   area.addEventListener("blur", tell);
+  // Who reloads the page, or leaves it, right after the last key.
+  addEventListener("pagehide", tell);
+  document.addEventListener("visibilitychange", tell);
 
   // -- doing ---------------------------------------------------------------------------------
 
@@ -247,6 +250,8 @@ function render({ model, el }) {
     leave();
     carried.release();
     card.release();
+    removeEventListener("pagehide", tell);
+    document.removeEventListener("visibilitychange", tell);
     model.off("change", update);
     model.off("comm_live_update", look);
     model.off("msg:custom", carried.hear);

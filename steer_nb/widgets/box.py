@@ -74,7 +74,7 @@ class Box(anywidget.AnyWidget):
     >>> box.close()
     """
 
-    _esm = script("common.js", "card.js", "carry.js", "box.js")
+    _esm = script("common.js", "turn.js", "card.js", "carry.js", "box.js")
 
     lane = Unicode().tag(sync=True)
     card = Unicode().tag(sync=True)

@@ -53,6 +53,8 @@ _KINDS: Final = {
     "apply_patch_call": "apply patch",
     "tool_search_call": "tool search",
     "mcp_approval_request": "approval",
+    "letta_approval": "asks for approval",
+    "letta_tool_return": "function of yours",
     "letta_approval_call": "call for you",
     "letta_tool_call": "agent's own tool",
     "letta_tool_call_output": "result",
@@ -84,10 +86,14 @@ def agent_of(item: Mapping[str, Any]) -> str:
     return clip(first_text([as_map(item.get("agent")).get("agent_name")]), 80)
 
 
-def call_hint(call: Mapping[str, Any], key: str = "") -> str:
-    """Kind, server and id, as in ``function · call_Qx1`` (plain text)."""
+def call_hint(call: Mapping[str, Any], key: str = "", asks: str = "") -> str:
+    """Kind, server and id, as in ``function · call_Qx1`` (plain text).
+
+    A Letta agent's call is of one kind, whatever it waits for: `asks`, the type of what answers it,
+    tells a decision from a result.
+    """
     kind = first_text([call.get("type")])
-    word = _KINDS.get(kind, kind)
+    word = _KINDS.get(asks, _KINDS.get(kind, kind))
     parts = [word if word != call_title(call) else ""]
     if kind == "shell_call":
         parts = [count(_commands(call), "command")]
@@ -104,14 +110,19 @@ def call_hint(call: Mapping[str, Any], key: str = "") -> str:
 
 
 def call_head(
-    call: Mapping[str, Any], key: str = "", more: str = "", *, heading: bool = False
+    call: Mapping[str, Any],
+    key: str = "",
+    more: str = "",
+    *,
+    asks: str = "",
+    heading: bool = False,
 ) -> str:
     """Draw title and hint; a long id is shortened, and whole where one points at it.
 
     With `heading` it is one for screen readers, too: what follows belongs to it.
     """
     identifier = key or first_text([call.get("call_id"), call.get("id")])
-    hint = call_hint(call, key)
+    hint = call_hint(call, key, asks)
     if identifier and len(identifier) > 16 and hint.endswith(clip(identifier, 80)):
         hint = hint.removesuffix(clip(identifier, 80)) + short_id(identifier)
     whole = f' title="{esc_strict(clip(identifier, 256))}"' if identifier else ""

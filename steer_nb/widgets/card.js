@@ -9,7 +9,7 @@
 // nothing of it becomes markup or a selector. Where front ends make a new element for each picture,
 // nothing is put back, and nothing is broken.
 //
-// Where the front end paints no more, carry.js does.
+// What a wheel and keys do is in turn.js. Where the front end paints no more, carry.js does.
 
 const KEYED = "[data-snb-key]";
 const SCROLLS = ".snb-scroll";
@@ -25,6 +25,7 @@ function hold(el, { name: own = "", came = () => {} } = {}) {
   let focus = null;
   let picked = null; // what is selected
   let press = null; // where a person began to drag
+  const turns = turning(scrolled);
 
   // -- places ----------------------------------------------------------------------------------
 
@@ -103,6 +104,7 @@ function hold(el, { name: own = "", came = () => {} } = {}) {
 
   function scrolled({ target: box }) {
     if (!(box instanceof Element)) return;
+    turns.scrolled(box);
     const where = place(box);
     if (where === null) return;
     const known = scrolls.get(name(where));
@@ -113,18 +115,6 @@ function hold(el, { name: own = "", came = () => {} } = {}) {
     const held = box.matches(SCROLLS) ? anchor(box) : null;
     const text = held ? null : words(box);
     scrolls.set(name(where), { box, where, text, top, left, end: top > 1 && rest < 2, held });
-  }
-
-  // A browser scrolls by keys bit by bit, and stops where the box is replaced meanwhile.
-  function leafed(event) {
-    const { key, target: box } = event;
-    const page = Math.max(box.clientHeight - 40, 40);
-    const far = { PageUp: -page, PageDown: page, Home: -box.scrollHeight, End: box.scrollHeight };
-    const plain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
-    if (!plain || !(key in far) || !box.matches(SCROLLS)) return;
-    event.preventDefault();
-    box.scrollBy({ top: far[key], behavior: "instant" });
-    scrolled(event);
   }
 
   function scroll() {
@@ -213,6 +203,7 @@ function hold(el, { name: own = "", came = () => {} } = {}) {
   }
 
   function pressed(event) {
+    if (turns.grasp(event)) return;
     if (event.button !== 0 || event.shiftKey || event.detail > 1) return; // words are chosen whole
     const where = under(event);
     const caret = where && point(...where);
@@ -308,6 +299,7 @@ function hold(el, { name: own = "", came = () => {} } = {}) {
     const trees = (nodes) => [...nodes].filter((node) => node instanceof Element);
     for (const { removedNodes } of records) trees(removedNodes).forEach(folded);
     for (const { addedNodes } of records) trees(addedNodes).forEach(unfold);
+    for (const { target } of records) turns.painted(target);
     if (press !== null) press.painted = true;
     scroll();
     refocus();
@@ -323,7 +315,7 @@ function hold(el, { name: own = "", came = () => {} } = {}) {
     const word = on ? "addEventListener" : "removeEventListener";
     for (const host of hosts) {
       host[word]("scroll", scrolled, { capture: true, passive: true });
-      host[word]("keydown", leafed);
+      turns.listen(host, word);
       host[word]("mousedown", pressed);
       host[word]("focusin", focused);
       host[word]("focusout", blurred);

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
     Say = Callable[[str, str], None]
 
-__all__ = ["DecideBox", "handle_of", "sent_words"]
+__all__ = ["QUEUED", "DecideBox", "handle_of", "sent_words"]
+
+QUEUED: Final = "Queued here: it goes out next."
+"""True for as long as it is."""
 
 _SOON_S = 0.05
 
@@ -43,7 +46,7 @@ def handle_of(lane: Lane, message: Undecided) -> Steer | Response | Inject:
 def sent_words(sent: Steer | Response) -> str:
     """Say as what something went out."""
     if isinstance(sent, Steer) and sent.state == "queued_here":
-        return "Queued here: it goes out next."
+        return QUEUED
     return "Sent as a steer." if isinstance(sent, Steer) else "Sent as the next turn."
 
 

@@ -98,9 +98,9 @@ def _drawn(
             arguments, hidden = part_tail(item, channel, _ARGUMENTS_CAP)
     asked = _asked(response, item)
     answer = answer_box(asked.item) if asked is not None and asked.item is not None else ""
-    return call_head(call) + call_body(call, arguments) + answer + _answer_note(
-        asked, gone(response.lane)
-    ), hidden
+    head = call_head(call, asks="" if asked is None else asked.type)
+    note = _answer_note(asked, gone(response.lane))
+    return head + call_body(call, arguments) + answer + note, hidden
 
 
 def _of_whom(response: ResponseState, item: ItemState) -> str:

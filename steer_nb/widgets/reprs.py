@@ -177,8 +177,9 @@ def _required(asked: RequiredInput) -> str:
         ran = "runs" if asked.tool["running"] else "ran" if asked.tool["ok"] else "raised"
         notes = f'<p class="snb-note">Your function {esc_strict(asked.tool["name"])} {ran}.</p>'
     answer = "" if asked.item is None else answer_box(asked.item)
+    head = call_head(call, asked.key, asks=asked.type)
     inner = (
-        f"{_title('Required input', short_id(asked.key), *facts)}{call_head(call, asked.key)}"
+        f"{_title('Required input', short_id(asked.key), *facts)}{head}"
         f"{call_body(call) if asked.call else ''}{notes}{answer}"
     )
     if asked.state == "open":

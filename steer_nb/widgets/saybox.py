@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from steer_nb.client import Steer
 from steer_nb.client.drafts import keep_text
 from steer_nb.errors import LaneBusy, SteerError
 from steer_nb.widgets.box import Box
 from steer_nb.widgets.cells import cells
 from steer_nb.widgets.controls import styled, view_bundle
-from steer_nb.widgets.decidebox import DecideBox, handle_of, sent_words
+from steer_nb.widgets.decidebox import QUEUED, DecideBox, handle_of, sent_words
 from steer_nb.widgets.drafting import Keeper
 from steer_nb.widgets.painter import NOTHING, Picture
 from steer_nb.widgets.style import NO_MATH
@@ -81,6 +82,8 @@ class SayBox:
         """What failed and whose text was put back into the field."""
         self._given: str | None = None
         """That text, as long as nobody changed it."""
+        self._queued: Steer | None = None
+        """What was queued here last, as long as the box says so."""
         self._outgoing: str | None = None
         """What is being sent: it is on the disk already."""
         self._draft = self._shown = self.field.value
@@ -159,6 +162,17 @@ class SayBox:
         if verb != self._verb:
             self._verb = verb
             self._show_verb()
+        if self._queued is not None:
+            ticker.later(("queued", self), 0.0, self._went)
+
+    def _went(self) -> None:
+        """Take back that something is queued here, once it is no more. On the helper thread."""
+        queued = self._queued
+        if queued is None or queued.state == "queued_here":
+            return
+        self._queued = None
+        if self.field.said == QUEUED:
+            self.field.show(said="")
 
     def _show_verb(self) -> None:
         held = self._held
@@ -287,16 +301,19 @@ class SayBox:
         self._outgoing = text  # what is held is left to `_decide`, which may run meanwhile
         try:
             if held is not None and text == held.text:
-                said = sent_words(handle_of(self._lane, held).send_again())
+                sent = handle_of(self._lane, held).send_again()
             else:
-                said = sent_words(self._lane.send(text))
+                sent = self._lane.send(text)
                 if held is not None:
                     self._let_go(held)
         except BaseException:
             self._keeper.touched()  # it stands in the field as before
             raise
         else:
+            said = sent_words(sent)
             self.field.answer(said, sent=text)
+            self._queued = sent if said == QUEUED and isinstance(sent, Steer) else None
+            ticker.later(("queued", self), 0.0, self._went)  # it may have gone meanwhile
         finally:
             self._outgoing = None
             ticker.later(("follow", self), 0.0, self._follow)

@@ -70,7 +70,7 @@ white-space:normal}}
 .steer-nb .snb-calltop span{{color:var(--snb-soft);font-size:12px;margin-left:8px}}
 .steer-nb .snb-call{{font:12.5px/1.5 var(--snb-mono);background:var(--snb-bg2);color:var(--snb-ink);
 border:1px solid var(--snb-line);border-radius:6px;padding:6px 8px;margin:4px 0 8px;
-white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow-y:auto}}
+white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;max-height:24em;overflow-y:auto}}
 .steer-nb .snb-call.snb-out{{background:transparent;border-style:dashed}}
 .steer-nb .snb-call .snb-k{{color:var(--snb-soft)}}
 .steer-nb .snb-call ins,.steer-nb .snb-call del{{text-decoration:none;display:block}}
@@ -86,8 +86,7 @@ max-width:100%}}
 .steer-nb .snb-need+.snb-need{{border-top-style:dashed}}
 .steer-nb .snb-decide p{{margin:0 0 4px;overflow-wrap:anywhere}}
 .steer-nb .snb-decide p:last-child{{margin-bottom:0}}
-.steer-nb .snb-way{{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline}}
-.steer-nb .snb-way{{font-size:13px}}
+.steer-nb .snb-way{{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline;font-size:13px}}
 .steer-nb .snb-way b{{font-weight:600;min-width:9ch}}
 .steer-nb .snb-way>span:nth-child(2){{flex:1 1 24em;min-width:0}}
 .steer-nb .snb-hint{{color:var(--snb-soft);font-size:12px}}

@@ -67,7 +67,6 @@ color:var(--snb-ink);border:1px solid var(--snb-line);padding:6px 8px;margin:4px
 white-space:pre-wrap}
 .steer-nb.steer-nb pre.snb-call.snb-out{background:transparent;border-style:dashed}
 .steer-nb.steer-nb pre.snb-call.snb-diff{background:var(--snb-bg)}
-.steer-nb .snb-call .snb-run{color:var(--snb-run)}
 .steer-nb .snb-diff ins{color:var(--snb-run)}.steer-nb .snb-diff del{color:var(--snb-fail)}
 .steer-nb.steer-nb .snb-args{border-collapse:collapse;border:1px solid var(--snb-line);margin:4px 0;
 width:100%;table-layout:auto;font:12.5px/1.5 var(--snb-mono);color:var(--snb-ink)}
@@ -82,7 +81,8 @@ min-width:8ch;white-space:nowrap}
 .steer-nb.steer-nb .snb-args tbody th.snb-long{white-space:normal;width:30%;
 min-width:12ch}
 .steer-nb.steer-nb .snb-args td pre{font:inherit;color:inherit;background:none;margin:0;padding:0;
-border:0;white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow-y:auto}
+border:0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;max-height:24em;
+overflow-y:auto}
 .steer-nb details.snb-fold{margin:2px 0 4px;font-size:12px}
 .steer-nb .snb-fold>summary{color:var(--snb-soft)}
 .steer-nb .snb-row.snb-wrap,.steer-nb .snb-row.snb-options{flex-wrap:wrap}

@@ -78,6 +78,7 @@ def test_answers_typed_in_the_form_are_sent_once(form):
 def test_deny_all_releases_the_agent(form):
     form.cancel.act()
     until(lambda: not form.send.disabled)
+    until(lambda: "Filled as denied" in form._status.value, form._status.value)
     assert {one.item()["approve"] for one in form.sections.values()} == {False}
     form.send.act()
     until(lambda: form.facts.phase == "committed")
@@ -85,11 +86,39 @@ def test_deny_all_releases_the_agent(form):
     assert [one["name"] for one in runs_of(form.simulator)] == ["list_files"]
 
 
+def test_a_result_says_what_was_written_beside_it(form):
+    result = next(one for one in form.sections.values() if one.asked.name == "weather")
+    result.area.value, result.outcome.value = "no data", "error"
+    result.stdout.value, result.stderr.value = "asked\ntwice", "timeout"
+    told = {"tool_return": "no data", "status": "error", "stdout": ["asked\ntwice"]}
+    assert told.items() <= result.item().items()
+    assert result.item()["stderr"] == ["timeout"]
+    # A no has a reason of its own: what was given is not sent as one, and is there again.
+    result.outcome.value = "denied"
+    result.reason.value = "not today"
+    call = {"type": "approval", "tool_call_id": result.key}
+    assert result.item() == {**call, "approve": False, "reason": "not today"}
+    shown = [result.reason, result.row, result.streams]
+    assert [one.layout.display for one in shown] == ["", "none", "none"]
+    result.outcome.value = "error"
+    assert result.item()["tool_return"] == "no data"
+    assert [one.layout.display for one in shown] == ["none", "", ""]
+
+
+def test_each_call_says_what_it_waits_for(form):
+    heads = {one.asked.name: one._heading() for one in form.sections.values()}
+    assert "function of yours" in heads["weather"]
+    assert "asks for approval" in heads["delete_file"]
+    for text in (forms_text([form.read()]), LaneView(form.lane.session, form.lane).html):
+        assert text.count("function of yours") == 1
+        assert text.count("asks for approval") == 2
+
+
 def test_what_was_filled_elsewhere_is_shown(form):
     result, first, second = sorted(
         form.sections.values(), key=lambda one: one.asked.name != "weather"
     )
-    form.lane.fill(result.key, output="no data", status="error")
+    form.lane.fill(result.key, output="no data", status="error", stdout=["a", "b"])
     form.lane.fill(first.key, output="I did it myself")
     form.lane.fill(second.key, approve=False, reason="no")
     until(lambda: second.decision.value is False)
@@ -98,7 +127,10 @@ def test_what_was_filled_elsewhere_is_shown(form):
     assert (result.area.value, first.text.value, second.text.value) == (
         "no data", "I did it myself", "no",
     )  # fmt: skip
+    assert result.stdout.value == "a\nb"
     assert all(one.valid for one in form.sections.values())
+    form.lane.fill(result.key, approve=False, reason="not mine")
+    until(lambda: (result.outcome.value, result.reason.value) == ("denied", "not mine"))
 
 
 def test_nothing_is_drawn_twice_and_each_result_names_its_call(form):
@@ -156,3 +188,4 @@ def test_the_box_below_a_lane_says_what_becomes_of_text(form):
     form.lane.send_continuation()
     assert form.lane.wait(PATIENCE) == "idle"
     until(lambda: shown.box.field.verb == "Send", shown.box.field.verb)
+    until(lambda: shown.box.field.said == "", shown.box.field.said)  # it is queued no more

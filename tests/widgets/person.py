@@ -22,6 +22,7 @@ __all__ = [
     "NOTE",
     "STATUS",
     "Person",
+    "Viewer",
     "account",
     "commands",
     "fill_by_hand",
@@ -50,12 +51,12 @@ def account(control: str, kind: str) -> list[dict[str, Any]]:
     return entries
 
 
-class Person:
+class Viewer:
     """Who sits before the page: what they see is kept as pictures and looked at by axe."""
 
-    def __init__(self, page: Any, control: str, picture: Path) -> None:
-        self.page, self.control, self.picture = page, control, picture
-        self.shots = Shots(page, "story")
+    def __init__(self, page: Any, name: str) -> None:
+        self.page = page
+        self.shots = Shots(page, name)
         self.axe = Axe(page)
 
     def see(self, name: str, *cells: int, dark: bool = False) -> None:
@@ -77,6 +78,14 @@ class Person:
         """What a cell shows, and not what stands by for a page without its kernel."""
         shown = self.page.locator(".jp-Notebook .jp-Cell").nth(cell)
         return shown.locator(".jp-OutputArea-output").locator("visible=true")
+
+
+class Person(Viewer):
+    """A person who knows the server, and has a picture to upload."""
+
+    def __init__(self, page: Any, control: str, picture: Path) -> None:
+        super().__init__(page, "story")
+        self.control, self.picture = control, picture
 
 
 def named(form: Any, role: str, name: str) -> Any:

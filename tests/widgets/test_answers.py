@@ -46,6 +46,14 @@ def test_arguments_are_a_table_with_the_json_in_a_fold() -> None:
     assert "one\\ntwo" in html
 
 
+@pytest.mark.parametrize("value", ["so long " * 200, "a\n" * 20, [{"a": n} for n in range(20)]])
+def test_a_tall_argument_scrolls_and_is_reached_without_a_mouse(value: object) -> None:
+    html = arguments_table(json.dumps({"why": value, "path": "/srv/old.log"}))
+    cells = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', html, re.DOTALL))
+    assert cells["why"].startswith('<pre tabindex="0">')
+    assert cells["path"] == "&quot;/srv/old.log&quot;"
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -173,10 +173,11 @@ def test_what_is_half_typed_survives_a_reload_and_a_restart(lab: Lab, tmp_path: 
             area.wait_for(timeout=30_000)
             page.locator(".snb-form").get_by_role("radio", name="JSON").click()
             area.press_sequentially(HALF)
-            field.press_sequentially("half a sen")
             said = page.locator(".snb-form").last.get_by_text("draft, not complete: output is no")
             said.wait_for()
             page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+            # Nobody waits after the last key until the box has told of it.
+            field.press_sequentially("half a sen")
             page.reload()
             page.wait_for_function(READY, timeout=40_000)
             said.wait_for(timeout=20_000)

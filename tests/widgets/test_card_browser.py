@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from steer_nb.widgets import box as box_module
+from steer_nb.widgets.script import script
 from tests.support.browser import chromium
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
 ]
 
-SOURCE = Path(box_module.__file__).with_name("card.js").read_text("utf-8")
+SOURCE = script("turn.js", "card.js")
 
 # An output area as a notebook has one: three hosts, whose whole content each picture replaces.
 PAGE = """
@@ -202,6 +201,127 @@ def test_boxes_stay_where_they_were_scrolled_to(page: Page) -> None:
     assert page.do(places) == [[70, 20]], "the first was left out"
     page.paint("end", item("1.0", code[0] + "more"))
     assert page.do(places) == [[0, 0]], "another"
+
+
+# Painted anew all the time, as while a model writes; and that stops.
+STREAM = """lines => {
+  document.head.innerHTML = `<style>.snb-scroll{display:flex;flex-direction:column-reverse;
+    height:300px;overflow-y:auto} pre{width:300px;overflow:auto} body{height:3000px}</style>`;
+  const words = `<pre>${"x".repeat(300)}</pre>`;
+  const again = () => cards[0].end(`<div class="snb-scroll" data-snb-key="live" tabindex="0">
+    <div data-snb-key="1.0">${lines}${words}</div></div>`);
+  again();
+  window.stream = (on) => {
+    clearInterval(window.painting);
+    if (on) window.painting = setInterval(again, 5);
+  };
+}"""
+LINES = "".join(f"<p>Line {n} says where to go.</p>" for n in range(200))
+
+
+class Stream:
+    """A box of many lines, read from its end, in whose middle the mouse is."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.page.evaluate(STREAM, LINES)
+        self.place = page.page.locator(".snb-scroll").bounding_box()
+        page.page.mouse.move(self.place["x"] + 100, self.place["y"] + 150)
+        page.wait()
+
+    def paint(self, *, on: bool) -> None:
+        self.page.do(f"() => stream({'true' if on else 'false'})")
+
+    @property
+    def up(self) -> int:
+        return int(self.ask("Math.round(-box.scrollTop)"))
+
+    def ask(self, what: str) -> Any:
+        """Ask the box that is there: one that a locator has found may be gone when it is asked."""
+        code = f"() => {{ const box = document.querySelector('.snb-scroll'); return {what}; }}"
+        return self.page.page.evaluate(code)
+
+
+def test_a_wheel_moves_what_is_painted_as_far_as_it_was_turned(page: Page) -> None:
+    stream = Stream(page)
+    stream.paint(on=True)
+    for turns in (1, 2, 3, 4):
+        for _ in range(10):
+            page.page.mouse.wheel(0, -20)
+        page.wait()
+        assert stream.up == 200 * turns
+    for _ in range(5):
+        page.page.mouse.wheel(0, 60)
+    page.wait()
+    assert stream.up == 500, "and back"
+    stream.paint(on=False)
+    page.page.wait_for_timeout(1100)
+    page.page.mouse.wheel(0, -100)
+    page.page.wait_for_function("() => document.querySelector('.snb-scroll').scrollTop == -600")
+
+
+def test_a_wheel_moves_the_page_where_the_box_is_at_its_end(page: Page) -> None:
+    stream = Stream(page)
+    stream.paint(on=True)
+    page.page.mouse.wheel(0, -50)
+    page.wait()
+    assert stream.up == 50
+    turned = "new WheelEvent('wheel', {deltaY: 80, bubbles: true, cancelable: true})"
+    left = f"[1, 2].map(() => box.dispatchEvent({turned}))"
+    assert stream.ask(left) == [False, False], "not with the turn that brings it there"
+    page.page.wait_for_timeout(250)
+    page.page.mouse.wheel(0, 80)
+    page.wait()
+    assert (stream.up, page.do("() => scrollY")) == (0, 80)
+
+
+def test_a_wheel_turns_what_is_under_it_aside(page: Page) -> None:
+    stream = Stream(page)
+    code = page.page.locator("pre").bounding_box()
+    page.page.mouse.move(code["x"] + 20, code["y"] + 5)
+    stream.paint(on=True)
+    for _ in range(5):
+        page.page.mouse.wheel(10, 0)
+    page.wait()
+    assert page.do("code => code.scrollLeft", "pre") == 50
+    page.page.mouse.wheel(0, -30)
+    page.wait()
+    assert stream.up == 30, "and up what is around it"
+
+
+def test_keys_move_what_is_painted_by_whole_pages(page: Page) -> None:
+    stream = Stream(page)
+    stream.paint(on=True)
+    stream.ask("box.focus()")
+    for key, up in [("Shift+Space", 260), ("PageUp", 520), ("Space", 260), ("PageDown", 0)]:
+        page.page.keyboard.press(key)
+        page.wait()
+        assert stream.up == up, key
+
+
+def test_a_bar_that_is_dragged_stays_in_hand(page: Page) -> None:
+    kind = page.page.context.browser.browser_type
+    shown = {"args": ["--no-sandbox"], "ignore_default_args": ["--hide-scrollbars"]}
+    with kind.launch(executable_path=chromium(), **shown) as barred:
+        stream = Stream(Page(barred.new_page()))
+        mouse, place = stream.page.page.mouse, stream.place
+        across, down = place["x"] + place["width"] - 6, place["y"] + place["height"] - 26
+        assert stream.ask("box.clientWidth") < place["width"] - 6
+        stream.paint(on=True)
+        mouse.move(across, down)
+        mouse.down()
+        ups = []
+        for step in range(1, 6):
+            mouse.move(across, down - 20 * step)
+            stream.page.wait()
+            ups.append(stream.up)
+        assert ups[-1] > 1500
+        assert ups == sorted(ups)
+        mouse.up()
+        mouse.move(across, down)
+        stream.page.wait()
+        assert stream.up == ups[-1], "let go"
+        assert stream.page.chosen() == ""
 
 
 def test_a_card_that_is_gone_is_no_longer_watched(page: Page) -> None:

@@ -70,7 +70,7 @@ class Page:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.clock.install()
         self.page.set_content("<!doctype html><body></body>")
-        source = script("common.js", "card.js", "carry.js") + PAGE
+        source = script("common.js", "turn.js", "card.js", "carry.js") + PAGE
         self.page.add_script_tag(content=f"(() => {{{source}; window.safe = safe;}})()")
 
     def begin(self, *numbers: int) -> None:

@@ -196,9 +196,14 @@ class ContinuationForm:
             else "Send all answers, once"
         )
 
+    @property
+    def _denies(self) -> bool:
+        """Whether a call that is not to be run is denied here, and not answered."""
+        return any(asked.type.startswith("letta_") for asked in self.facts.asked)
+
     def _name_cancel(self) -> None:
         """Say on the button what it does: an agent's calls can be denied."""
-        denies = any(asked.type.startswith("letta_") for asked in self.facts.asked)
+        denies = self._denies
         self.cancel.description = "Deny all" if denies else "Answer all as cancelled"
         self.cancel.tooltip = (
             "Fill what is still open with a denial: that releases the agent"
@@ -317,7 +322,8 @@ class ContinuationForm:
                     self._saving.let_go(section)
             if any(self._saving.still_asked(section.key) for section in self._all()):
                 self.lane.cancel_all()
-            self._say("Filled as cancelled; look it over, then send.", "snb-hint")
+            word = "denied" if self._denies else "cancelled"
+            self._say(f"Filled as {word}; look it over, then send.", "snb-hint")
         except SteerError as error:
             self._say(str(error), "snb-bad")
         finally:

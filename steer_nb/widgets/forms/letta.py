@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steer_nb.widgets.controls import choice, control, line, show
+from steer_nb.widgets.controls import box, choice, control, line, show, static
 from steer_nb.widgets.forms.results import ResultSection
 from steer_nb.widgets.forms.section import Section, Unanswered
 
@@ -21,6 +21,8 @@ __all__ = ["LettaApprovalSection", "LettaResultSection"]
 
 _RESULT = "result"
 _DENIED = "denied"
+_STREAMS = ("stdout", "stderr")
+_REASON = "reason: the model is told “None” without one"
 
 
 class LettaApprovalSection(Section):
@@ -46,9 +48,7 @@ class LettaApprovalSection(Section):
     def _offer(self, _: object = None) -> None:
         chosen = self.decision.value
         show(self.text, shown=chosen in (False, _RESULT) and chosen is not None)
-        self.text.placeholder = (
-            "what it gave" if chosen == _RESULT else "reason: the model is told “None” without one"
-        )
+        self.text.placeholder = "what it gave" if chosen == _RESULT else _REASON
 
     def read(self) -> dict[str, Any]:
         """Give `approve` and, when denying, `reason`; or `output`."""
@@ -77,11 +77,10 @@ class LettaApprovalSection(Section):
 
 
 class LettaResultSection(ResultSection):
-    """The result of a function of one's own, how it went, or that it is not given."""
+    """The result of a function of one's own and what it wrote, how it went, or a no."""
 
     def build(self) -> list[w.Widget]:
-        """Make the controls of a result, and how it went."""
-        built = super().build()
+        """Make the controls of a result, of what was written beside it, and how it went."""
         self.outcome = self.watch(
             "outcome",
             choice(
@@ -90,25 +89,60 @@ class LettaResultSection(ResultSection):
                 value="success",
             ),
         )
-        return [*built, line([self.outcome], css="snb-options")]
+        self.reason = self.watch(
+            "reason",
+            control(w.Text, self.named("Reason for denying"), wide=True, placeholder=_REASON),
+        )
+        self.stdout, self.stderr = (
+            self.watch(
+                name,
+                control(
+                    w.Textarea,
+                    self.named(f"{name}, if there is any"),
+                    css="snb-mono",
+                    rows=1,
+                    placeholder="if there is any",
+                ),
+            )
+            for name in _STREAMS
+        )
+        streams = [
+            box(w.VBox, [static(f'<span class="snb-hint">{name}</span>'), area], css="snb-stream")
+            for name, area in zip(_STREAMS, (self.stdout, self.stderr), strict=True)
+        ]
+        self.streams = line(streams, css="snb-streams snb-wrap")
+        went = line([self.outcome, self.reason], css="snb-options")
+        return [*super().build(), went, self.streams]
+
+    def _show(self) -> None:
+        super()._show()
+        denied = self.outcome.value == _DENIED
+        show(self.reason, shown=denied)
+        for part in (self.row, self.options, self.streams):
+            show(part, shown=not denied)
+        if denied:
+            show(self.given, shown=False)
 
     def read(self) -> dict[str, Any]:
-        """Give `output` and `status`; or `approve` and `reason`."""
+        """Give `output`, `status`, `stdout` and `stderr`; or `approve` and `reason`."""
         if self.outcome.value == _DENIED:
-            reason = self.area.value.strip()
+            reason = self.reason.value.strip()
             return {"approve": False, **({"reason": reason} if reason else {})}
-        return {**super().read(), "status": self.outcome.value}
+        streams = {name: getattr(self, name).value for name in _STREAMS}
+        written = {name: text for name, text in streams.items() if text}
+        return {**super().read(), "status": self.outcome.value, **written}
 
     def write(self, item: dict[str, Any]) -> None:
-        """Show a result that is there already."""
+        """Show a result or a no that is there already."""
         if "tool_return" not in item:
-            super().write({"output": str(item.get("reason") or "")})
-            self.empty.value = False
+            self.reason.value = str(item.get("reason") or "")
             self.outcome.value = _DENIED
             return
         super().write({"output": item["tool_return"]})
         status = item.get("status")
         self.outcome.value = status if status in ("success", "error") else "success"
+        for name in _STREAMS:
+            getattr(self, name).value = "\n".join(map(str, item.get(name) or ()))
 
 
 def _said(item: Mapping[str, Any]) -> str:

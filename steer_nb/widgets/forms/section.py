@@ -258,7 +258,8 @@ class Section(ABC):
     def _heading(self) -> str:
         call = self.asked.call or self.asked.stub
         optional = " · optional" if self.asked.optional else ""
-        return call_head(call, self.key, optional, heading=True) + self.body()
+        head = call_head(call, self.key, optional, asks=self.asked.type, heading=True)
+        return head + self.body()
 
     def _typed(self, _: object) -> None:
         if self.loading:

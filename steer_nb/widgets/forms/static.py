@@ -101,7 +101,7 @@ def _stub(facts: FormFacts, asked: RequiredInput) -> str:
     told = facts.phase in ("sending", "committed") and asked.state in ("sent", "confirmed")
     word = "" if told else f'<div class="snb-hint">{esc(_word(facts, asked))}</div>'
     return (
-        f'<div class="snb-stub">{call_head(call, asked.key, heading=True)}{body}'
+        f'<div class="snb-stub">{call_head(call, asked.key, asks=asked.type, heading=True)}{body}'
         f"{ran_html(asked.tool)}{answer}{_draft(asked)}{word}</div>"
     )
 
@@ -157,7 +157,7 @@ def _text(facts: FormFacts, asked: RequiredInput) -> list[str]:
     call = asked.call or asked.stub
     what = plain(clip(call_title(call), 60))
     word = plain(_word(facts, asked))
-    lines = [f"  {what} ({plain(call_hint(call, asked.key))}): {word}"]
+    lines = [f"  {what} ({plain(call_hint(call, asked.key, asked.type))}): {word}"]
     if asked.call is not None:
         entries = describe_call(dict(_asked(asked)))
         lines += [_indented(f"{label} {text}" if label else text) for label, text in entries]
