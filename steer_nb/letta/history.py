@@ -74,6 +74,20 @@ class Listed:
         found = self.fields.get("run_id")
         return found if isinstance(found, str) else None
 
+    @property
+    def compacts(self) -> bool:
+        """Whether it tells of a compaction: nobody said it. A list has it as what a user said."""
+        if self.kind in ("summary_message", "event_message"):
+            return True
+        text = self.fields.get("content")
+        if self.kind != "user_message" or not isinstance(text, str):
+            return False
+        try:
+            packed = msgspec.json.decode(text)
+        except msgspec.MsgspecError:
+            return False
+        return isinstance(packed, dict) and packed.get("type") == "system_alert"
+
     def answers(self) -> set[str]:
         """The calls that it answers."""
         return self._call_ids("approvals", "tool_returns")
@@ -105,8 +119,12 @@ class Read:
 
     @property
     def pending(self) -> Listed | None:
-        """The request for approval that waits: the newest message, if it is one (1)."""
-        newest = self.messages[-1] if self.messages else None
+        """The request for approval that waits: the newest message, if it is one (1).
+
+        A request outlives the compaction of its own step, whose summary stands behind it.
+        """
+        said = (one for one in reversed(self.messages) if not one.compacts)
+        newest = next(said, None)
         return newest if newest is not None and newest.kind == "approval_request_message" else None
 
     def answering(self, call_ids: Collection[str]) -> str | None:

@@ -8,6 +8,7 @@ import pytest
 from steer_nb import errors
 from tests.letta.stage import PATIENCE, runs_of
 from tests.letta.test_recover import copied, cut_behind, lose, recover, sent, settled
+from tests.simulator.letta.test_compacting import full
 
 ROUNDS = 130
 """Of another client; a round is two messages."""
@@ -152,3 +153,20 @@ def test_what_stands_in_several_pages_is_one(serve, monkeypatch, page):
     later = recover_nothing(simulator)
     again = later.lane("b", conversation=lane.settings["conversation"])
     assert again.text == lane.text
+
+
+def test_a_request_that_a_compaction_stands_behind_still_waits(serve, tmp_path):
+    session, simulator = serve(full, journal=tmp_path / "journals")
+    lane = session.lane("a", agent=simulator.agent_id)
+    lane.create("Hello").wait(PATIENCE)
+    lane.create("full delete")
+    assert lane.wait(PATIENCE) == "waiting_input"
+    behind = simulator.service.conversations[lane.settings["conversation"]].messages[-1]
+    assert behind.summary is not None
+    again = recover(copied(session, tmp_path), name="again").lanes["a"]
+    assert again.wait(PATIENCE) == "waiting_input"
+    assert [one.state for one in again.required_input] == ["open"]
+    again.fill(again.required_input[0].key, approve=True)
+    assert again.send_continuation().wait(PATIENCE).status == "completed"
+    assert again.wait(PATIENCE) == "idle"
+    assert not again.session.trace.frames.problems.kind.str.contains("history").any()
