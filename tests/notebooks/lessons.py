@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from pathlib import Path
@@ -13,18 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 import nbformat
 from nbclient import NotebookClient
 
-import steer_nb
+from tests.notebooks.taught import CHECKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["FOLDER", "LESSONS", "STRICT", "clean", "play", "printed", "with_solutions"]
+__all__ = ["FOLDER", "LESSONS", "PICTURE", "check", "clean", "play", "play_all", "printed"]
 
-FOLDER: Final = Path(steer_nb.__file__).parent.parent / "notebooks"
-LESSONS: Final = sorted(path for path in FOLDER.glob("*.ipynb") if path.stem != "index")
+FOLDER: Final = Path(__file__).parents[2] / "notebooks"
+LESSONS: Final = sorted(FOLDER.glob("*.ipynb"))
 
 PICTURE: Final = "picture"
 """Tag of a cell whose picture is committed: on a page that runs nothing it is the point."""
+
+SOLUTION: Final = "solution"
+"""Tag of a cell that a test makes of a solution."""
 
 PACE: Final = float(os.environ.get("STEER_NB_LESSON_PACE", "3"))
 """How much faster than for a reader the simulators of the lessons play, and their sleeps are."""
@@ -50,7 +54,7 @@ def with_solutions(cells: Iterable[Any]) -> list[Any]:
     for cell in cells:
         made.append(cell)
         codes = _SOLUTION.findall(cell.source if cell.cell_type == "markdown" else "")
-        made += [nbformat.v4.new_code_cell(code, metadata={"tags": ["solution"]}) for code in codes]
+        made += [nbformat.v4.new_code_cell(code, metadata={"tags": [SOLUTION]}) for code in codes]
     return made
 
 
@@ -94,6 +98,32 @@ async def play(path: Path, folder: Path, *, pace: float = PACE) -> Any:
     with (folder / "kernel.log").open("wb") as log:
         await client.async_execute(env=dict(os.environ), stderr=log)
     return notebook
+
+
+async def play_all(paths: Sequence[Path], folder: Path, *, at_once: int = 2) -> dict[Path, Any]:
+    """Play lessons, some at once since they wait more than they work; give each, or why not."""
+    places = asyncio.Semaphore(at_once)
+
+    async def one(path: Path) -> Any:
+        async with places:
+            (folder / path.stem).mkdir()
+            return await play(path, folder / path.stem)
+
+    played = await asyncio.gather(*map(one, paths), return_exceptions=True)
+    return dict(zip(paths, played, strict=True))
+
+
+def check(path: Path, notebook: Any) -> None:
+    """Hold a lesson that was played to what it says."""
+    if isinstance(notebook, BaseException):
+        raise notebook
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert not [output for output in outputs if output.output_type == "error"]
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+    told = {cell.id: printed(cell) for cell in cells}
+    solutions = [printed(cell) for cell in cells if SOLUTION in cell.metadata.get("tags", ())]
+    CHECKS[path.stem](told, "\n".join(solutions))
 
 
 def printed(cell: Any) -> str:
