@@ -8,6 +8,7 @@ of another's place. It prints how long that took and what memory each kernel has
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,13 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_client.manager import KernelManager
 
-from tests.benchmarks.lab_memory import _mib, _tree
+from tests.benchmarks.lab_memory import mib, tree_of
 
 if TYPE_CHECKING:
     from jupyter_client.blocking import BlockingKernelClient
 
 _LESSON = """
 import json
+import time
+
 import steer_nb
 
 session = steer_nb.connect(simulate="planner", quiet=True)
@@ -53,7 +56,7 @@ def main() -> None:
         try:
             for _ in range(count):
                 manager = KernelManager(kernel_name="python3")
-                manager.start_kernel(cwd=folder)
+                manager.start_kernel(cwd=folder, stderr=subprocess.DEVNULL)
                 kernels.append((manager, manager.blocking_client()))
             for _, client in kernels:
                 client.start_channels()
@@ -61,14 +64,14 @@ def main() -> None:
             up = time.monotonic()
             print(f"{count} kernels are ready after {up - began:.0f} s")
             asked = [
-                client.execute("import time\n" + _LESSON.format(number=number))
+                client.execute(_LESSON.format(number=number))
                 for number, (_, client) in enumerate(kernels)
             ]
             told = [
                 _told(client, message) for (_, client), message in zip(kernels, asked, strict=True)
             ]
             print(f"all conversations are over after {time.monotonic() - up:.0f} s more")
-            each = [_mib(_tree(manager.provisioner.pid)) for manager, _ in kernels]
+            each = [mib(tree_of(manager.provisioner.pid)) for manager, _ in kernels]
             print(f"memory: {sum(each):.0f} MiB of PSS, {max(each):.0f} MiB for the largest kernel")
         finally:
             for manager, client in kernels:

@@ -1,8 +1,9 @@
 """Memory of a JupyterLab with two lessons open, against the 1 GiB of a small hub.
 
-``python -m tests.benchmarks.lab_memory [PYTHON]`` starts the JupyterLab of that Python, else of this
-one, opens two lessons in Chromium, runs all their cells, and prints the proportional set size of
-the server, its kernels and all that they started. The browser is the reader's own and not counted.
+``python -m tests.benchmarks.lab_memory [PYTHON]`` starts the JupyterLab of that Python, else of
+this one, opens two lessons in Chromium, runs all their cells, and prints the proportional set size
+of the server, its kernels and all that they started. The browser is the reader's own and not
+counted.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def main() -> None:
 
 def _measure(server: subprocess.Popen[bytes], info: Path) -> None:
     address = _address(info)
-    print(f"server alone: {_mib([server.pid]):4.0f} MiB")
+    print(f"server alone: {mib([server.pid]):4.0f} MiB")
     with Browser() as browser, browser.page() as page:
         for number, lesson in enumerate(LESSONS, 1):
             page.goto(f"{address}/lab/workspaces/{number}/tree/notebooks/{lesson}.ipynb")
@@ -72,10 +73,12 @@ def _measure(server: subprocess.Popen[bytes], info: Path) -> None:
             page.evaluate("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")
             page.wait_for_timeout(1000)
             page.wait_for_function(_DONE, timeout=180_000)
-            taken = _mib(_tree(server.pid))
+            taken = mib(tree_of(server.pid))
             print(f"with {number} lesson{'s' if number > 1 else ' '}: {taken:4.0f} MiB  ({lesson})")
     verdict = "below" if taken < LIMIT_MIB else "ABOVE"
-    print(f"{len(_tree(server.pid))} processes, {taken:.0f} MiB of PSS: {verdict} {LIMIT_MIB} MiB")
+    print(
+        f"{len(tree_of(server.pid))} processes, {taken:.0f} MiB of PSS: {verdict} {LIMIT_MIB} MiB"
+    )
 
 
 def _address(info: Path) -> str:
@@ -89,7 +92,7 @@ def _address(info: Path) -> str:
     raise SystemExit(msg)
 
 
-def _tree(root: int) -> list[int]:
+def tree_of(root: int) -> list[int]:
     """A process and all below it."""
     parents = {}
     for place in Path("/proc").glob("[0-9]*/stat"):
@@ -103,7 +106,7 @@ def _tree(root: int) -> list[int]:
     return found
 
 
-def _mib(processes: list[int]) -> float:
+def mib(processes: list[int]) -> float:
     """Proportional set size: what processes share is counted once, divided among them."""
     total = 0
     for process in processes:
