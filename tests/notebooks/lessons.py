@@ -1,6 +1,7 @@
 """The lessons: where they are, how they are played in a test, and how they are committed.
 
-``python -m tests.notebooks.lessons`` cleans them for a commit.
+``python -m tests.notebooks.lessons`` cleans them for a commit; with ``--pictures`` it runs those
+first that keep a picture, and puts it in.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -158,8 +161,24 @@ def _picture(output: Any) -> Any:
     return nbformat.v4.new_output("display_data", kept)
 
 
+async def draw(path: Path, notebook: Any, folder: Path) -> None:
+    """Run a lesson at a reader's pace and take its pictures over."""
+    made = {cell.id: cell for cell in (await play(path, folder, pace=1)).cells}
+    for cell in notebook.cells:
+        if PICTURE in cell.metadata.get("tags", ()):
+            cell.outputs = made[cell.id].outputs
+
+
+def main() -> None:
+    for path in LESSONS:
+        notebook = nbformat.read(path, as_version=4)
+        tags = {tag for cell in notebook.cells for tag in cell.metadata.get("tags", ())}
+        if PICTURE in tags and "--pictures" in sys.argv:
+            with tempfile.TemporaryDirectory() as folder:
+                asyncio.run(draw(path, notebook, Path(folder)))
+        clean(notebook)
+        nbformat.write(notebook, path)
+
+
 if __name__ == "__main__":
-    for lesson in LESSONS:
-        found = nbformat.read(lesson, as_version=4)
-        clean(found)
-        nbformat.write(found, lesson)
+    main()

@@ -65,7 +65,7 @@ class TestNotebook:
             assert set(tags) <= {PICTURE}
             if PICTURE in tags:
                 [picture] = cell.outputs
-                assert len(picture.data["image/png"]) < 120_000
+                assert len(picture.data["image/png"]) < 200_000
 
     def test_it_needs_no_key(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
