@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["clean", "execute", "kernel_environment", "step_titles", "write_html"]
 
 _SECRET = re.compile(r"(^OPENAI_)|(API_KEY|TOKEN|SECRET|PASSWORD)$")
+_CODE = re.compile(r"^\s*[^\s#]", re.MULTILINE)
 _WIDGET = re.compile(r"application/vnd\.jupyter\.widget-")
 
 
@@ -64,7 +65,7 @@ class _Client(NotebookClient):
 
 
 def step_titles(notebook: NotebookNode) -> dict[int, str]:
-    """Give each code cell a title: its first comment, or the heading above it.
+    """Give each cell that does something a title: its first comment, or the heading above it.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def step_titles(notebook: NotebookNode) -> dict[int, str]:
     Returns
     -------
     dict
-        Title by cell index, code cells only.
+        Title by cell index; without text, and the empty cells of exercises.
     """
     titles: dict[int, str] = {}
     heading = ""
@@ -82,7 +83,7 @@ def step_titles(notebook: NotebookNode) -> dict[int, str]:
         if cell.cell_type == "markdown":
             found = re.findall(r"^#+\s*(.+?)\s*$", cell.source, re.MULTILINE)
             heading = found[-1] if found else heading
-        elif cell.cell_type == "code" and cell.source.strip():
+        elif cell.cell_type == "code" and _CODE.search(cell.source):
             first = cell.source.strip().splitlines()[0]
             own = first.lstrip("# ") if first.startswith("#") else ""
             titles[index] = own or heading or first

@@ -134,16 +134,22 @@ async def _perform(
 
     def started(index: int) -> None:
         nonlocal at, current
-        at, current = index, titles.get(index, "")
+        if index not in titles:
+            return
+        at, current = index, titles[index]
         title = current
         report.busy(title)
         lines.add(time.time(), lambda: report.step(title))
+
+    def ended(index: int) -> None:
+        if index in titles:
+            report.done()
 
     teller = asyncio.create_task(_tell(directory, report, lines))
     with tempfile.TemporaryDirectory(prefix="steer-demo-") as home, _log(home) as log:
         env = kernel_environment(os.environ, package_directory(), Path(home))
         try:
-            await execute(notebook, directory, env, log, started, lambda _index: report.done())
+            await execute(notebook, directory, env, log, started, ended)
         except CellExecutionError as error:
             what = _last_line(error, notebook.cells[at].get("outputs", []))
             msg = f"The step “{current}” failed: {what}"

@@ -252,6 +252,7 @@ class TestNotebookParts:
             new.new_code_cell("# Own title\nb = 2"),
             new.new_code_cell("%%steer planner\nHello"),
             new.new_code_cell("  "),
+            new.new_code_cell("# Your cell\n"),
         ]
         titles = notebooks.step_titles(new.new_notebook(cells=cells))
         assert titles == {1: "Part", 2: "Own title", 3: "%%steer planner"}
