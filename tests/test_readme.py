@@ -60,15 +60,6 @@ def test_its_many_files_are_scanned(tmp_path: Path) -> None:
     assert len(space["runs"].frames.responses.compute()) == 1  # the same trace twice
 
 
-def test_its_letta_answers():
-    section = README[README.index("### Letta") :]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-    space: dict[str, Any] = {}
-    exec(compile(code, "README.md", "exec"), space)
-    assert space["told"].messages[0].tool_returns[0].tool_return == "deleted /srv/old.log"
-    space["client"].close()
-
-
 def test_its_agents_answer():
     section = README[README.index("## Several agents") :]
     code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
@@ -78,20 +69,6 @@ def test_its_agents_answer():
         assert space["response"].status == "completed"
     finally:
         space["session"].close()
-
-
-def test_its_letta_agent_answers(monkeypatch: Any, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    section = README[README.index("## Letta agents") :]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-    space: dict[str, Any] = {"steer_nb": steer_nb}
-    try:
-        exec(compile(code, "README.md", "exec"), space)
-        assert space["response"].status == "completed"
-        assert [steer.state for steer in space["lane"].steers] == ["committed"]
-    finally:
-        space["session"].close()
-        space["server"].stop()
 
 
 def test_its_first_steps_work_as_they_stand(monkeypatch: Any, tmp_path: Path) -> None:
