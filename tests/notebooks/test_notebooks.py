@@ -34,8 +34,10 @@ def with_solutions(cells: list[Any]) -> list[Any]:
     made = []
     for cell in cells:
         made.append(cell)
-        for code in SOLUTION.findall(cell.source if cell.cell_type == "markdown" else ""):
-            made.append(nbformat.v4.new_code_cell(code, metadata={"tags": ["solution"]}))
+        made += [
+            nbformat.v4.new_code_cell(code, metadata={"tags": ["solution"]})
+            for code in SOLUTION.findall(cell.source if cell.cell_type == "markdown" else "")
+        ]
     return made
 
 
