@@ -55,6 +55,8 @@ def test_its_first_steps_work_as_they_stand(monkeypatch: Any, tmp_path: Path) ->
         shown = shell.run_cell(steers)
         shown.raise_error()
         assert list(shown.result["state"]) == ["committed"]
+        everything = shell.run_cell("%steer frame steers").result
+        assert f"all {len(everything.columns)} columns" in section.text
         for cell in (tool, question, pending, save):
             shell.run_cell(cell).raise_error()
         waiting = shell.run_cell("%steer status").result
