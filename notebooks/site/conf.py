@@ -66,12 +66,13 @@ _PICTURE = re.compile(
     r"</picture>",
     re.DOTALL,
 )
+_CELL = re.compile(r"^```python\n(?=(?:(?!```)[^\n]*\n)*?%)", re.MULTILINE)
 _LESSON = re.compile(r"\]\(\.\./([\w-]+)\.ipynb\)")
 _TOP = re.compile(r"\]\(\.\./\.\./([A-Z]+)\.md")
 
 
 def for_the_site(app: Sphinx, page: str, source: list[str]) -> None:  # noqa: ARG001
-    """Turn what a forge shows into what the site shows: pictures for both themes, lessons here."""
+    """Turn what a forge shows into what the site shows: pictures for both themes, cells, links."""
 
     def both(found: re.Match[str]) -> str:
         alt = " ".join(found["alt"].split())
@@ -81,6 +82,7 @@ def for_the_site(app: Sphinx, page: str, source: list[str]) -> None:  # noqa: AR
         )
 
     text = _LESSON.sub(r"](lessons/\1.ipynb)", _PICTURE.sub(both, source[0]))
+    text = _CELL.sub("```ipython3\n", text)  # a cell with magics is no Python
     source[0] = _TOP.sub(lambda found: f"](project/{found[1].lower()}.md", text)
 
 
