@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.pages import ROOT, Page
+from tests.test_architecture import ROOMS, TOP
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,6 +88,14 @@ def run(copy: Path, words: list[str]) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
+
+
+def test_its_rooms_are_those_there_are_from_the_ground_up() -> None:
+    section = CONTRIBUTING.section("## The rooms and their rules").text
+    rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+    named = [name.rstrip("/") for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    assert [name for name in named if name in ROOMS] == ROOMS
+    assert set(named) - set(ROOMS) <= TOP
 
 
 def test_its_links_exist() -> None:
