@@ -14,6 +14,7 @@ import pytest
 import steer_nb
 from steer_nb import Simulator, connect
 from steer_nb.cli import _parser
+from steer_nb.magics.parsing import parse_line
 from tests.support.pages import README, SITE, Page
 from tests.support.traces import TraceBuilder
 
@@ -51,6 +52,14 @@ def test_its_commands_are_understood(one: Page) -> None:
         words = shlex.split(line, comments=True)
         if words[:1] == ["steer-nb"]:
             _parser().parse_args(words[1:])
+
+
+@pytest.mark.parametrize("one", [README, *map(Page, PAGES)], ids=lambda one: one.path.stem)
+def test_its_magics_are_understood(one: Page) -> None:
+    """Wherever one stands in the text, with its options; but for those that show what it takes."""
+    for line in re.findall(r"`%steer ([a-z]+[^`]*)`", one.text):
+        if not re.search(r"[\[|\\]", line):
+            parse_line(" ".join(line.split()))
 
 
 class TestReference:
