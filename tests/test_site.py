@@ -56,8 +56,8 @@ def test_its_commands_are_understood(one: Page) -> None:
 
 @pytest.mark.parametrize("one", [README, *map(Page, PAGES)], ids=lambda one: one.path.stem)
 def test_its_magics_are_understood(one: Page) -> None:
-    """Wherever one stands in the text, with its options; but for those that show what it takes."""
-    for line in re.findall(r"`%steer ([a-z]+[^`]*)`", one.text):
+    """Wherever one stands with what it takes; those in brackets show what it could take."""
+    for line in re.findall(r"`%steer ([a-z]+\s[^`]*)`", one.text):
         if not re.search(r"[\[|\\]", line):
             parse_line(" ".join(line.split()))
 
