@@ -81,6 +81,16 @@ class TestReference:
             text = "".join(t for file, t in self.MADE.items() if file.startswith(module))
             assert len(entry.findall(text)) >= 1, name
 
+    @pytest.mark.parametrize("name", making.TOP)
+    def test_what_stands_at_the_top_links_to_pages_here(self, name: str) -> None:
+        one = Page(SITE / "project" / f"{name.lower()}.md", making.top(SITE, name))
+        made = {SITE / "project" / f"{other.lower()}.md" for other in making.TOP}
+        made |= {SITE / "lessons" / path.name for path in making.notebooks(SITE.parent)}
+        made |= {SITE / "lessons" / "index.md"}
+        for target in one.targets():
+            place = (one.path.parent / target).resolve()
+            assert place in made or place.is_file(), target
+
     def test_every_package_has_its_page(self) -> None:
         packages = {
             ".".join(init.parent.relative_to(SITE.parents[1]).parts)

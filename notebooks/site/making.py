@@ -56,6 +56,7 @@ def top(folder: Path, name: str) -> str:
     text = (folder.parents[1] / f"{name}.md").read_text("utf-8")
     text = re.sub(r"\]\(notebooks/site/", "](../", text)
     text = re.sub(r"\]\(notebooks/([\w-]+\.ipynb)", r"](../lessons/\1", text)
+    text = text.replace("](notebooks)", "](../lessons/index.md)")
     text = re.sub(rf"\]\(({'|'.join(TOP)})\.md", lambda found: f"]({found[1].lower()}.md", text)
     text = re.sub(r"\[([^\]]+)\]\(LICENSE\)", r"\1", text)
     return text.replace('="notebooks/', '="../../')
