@@ -102,7 +102,7 @@ class RequiredInputOpen(SteerError):
     Attributes
     ----------
     keys : tuple of str
-        The unanswered `call_id`s and `approval_request_id`s.
+        The `call_id` and `approval_request_id` values that are unanswered.
     """
 
     def __init__(self, message: str, *, keys: tuple[str, ...] = ()) -> None:

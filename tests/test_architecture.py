@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+import steer_nb
+from tests.support.diagram import ARROWS, BOXES, PICTURES, drawn
 
 PACKAGE = Path(__file__).parents[1] / "steer_nb"
 
@@ -60,6 +65,7 @@ def is_module(name: str) -> bool:
     )
 
 
+@cache
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Every module that a file imports, and whether it does so when it is itself imported."""
     tree = ast.parse(path.read_text("utf-8"))
@@ -155,3 +161,77 @@ def test_no_circle_of_imports():
 
     for name in graph:
         visit(name, [])
+
+
+ROOMS_OF = {box.key: box.rooms for box in BOXES}
+
+
+class TestThePicture:
+    """What the README draws of the house is the house."""
+
+    def test_it_is_the_one_that_is_shown(self):
+        for theme in ("light", "dark"):
+            shown = (PICTURES / f"how-it-works-{theme}.svg").read_text("utf-8")
+            assert shown == drawn(theme), "run python -m tests.support.diagram"
+
+    def test_every_room_is_in_it_once(self):
+        assert sorted(room for box in BOXES for room in box.rooms) == sorted(ROOMS)
+
+    def test_what_it_speaks_of_is_there(self):
+        for box in BOXES:
+            for name in box.names:
+                module, _, member = name.partition(":")
+                assert getattr(importlib.import_module(module), member), name
+
+    @pytest.mark.parametrize("arrow", ARROWS, ids=lambda one: f"{one.start}-{one.end}")
+    def test_its_arrows_are_imports_or_sockets(self, arrow):
+        """One of the two imports the other; over a socket neither does."""
+        ends = (ROOMS_OF[arrow.start], ROOMS_OF[arrow.end])
+        found = {
+            (room_of(path), name.split(".")[1])
+            for path in modules()
+            for name, _ in imports(path)
+            if name.startswith("steer_nb.") and (room_of(path), name.split(".")[1]) not in LATE
+        }
+        pairs = {(a, b) for a in ends[0] for b in ends[1]}
+        pairs |= {(b, a) for a, b in pairs}
+        assert bool(pairs & found) == (arrow.by == "import")
+
+    def test_all_rooms_know_what_stands_below_them(self):
+        below = set(ROOMS_OF["wire"])
+        for box in BOXES:
+            known = {n.split(".")[1] for p in modules() if room_of(p) in box.rooms
+                     for n, _ in imports(p) if n.startswith("steer_nb.")}  # fmt: skip
+            assert known & below, box.key
+
+    def test_a_message_takes_its_way(self, monkeypatch):
+        """From the socket into the trace and the journal, then to the ledger."""
+        from steer_nb.client.recorder import Recorder
+        from steer_nb.ledger import Ledger
+        from steer_nb.trace import Journal
+
+        way = []
+
+        def watch(kind, name):
+            real = getattr(kind, name)
+
+            def called(self, entry, *rest):
+                raw = entry if isinstance(entry, str) else getattr(entry, "raw", None)
+                if raw and '"response.completed"' in raw:
+                    way.append(
+                        (kind.__name__, len(self.trace.entries) if kind is Recorder else None)
+                    )
+                return real(self, entry, *rest)
+
+            monkeypatch.setattr(kind, name, called)
+
+        for kind, name in ((Recorder, "receive"), (Journal, "write"), (Ledger, "apply")):
+            watch(kind, name)
+        with steer_nb.connect(
+            simulate=steer_nb.Simulator("planner", speed=0), quiet=True
+        ) as session:
+            lane = session.lane("a")
+            lane.create("Plan.").wait(30)
+            seen = len(session.trace.entries)
+        assert [step for step, _ in way] == ["Recorder", "Journal", "Ledger"]
+        assert seen > way[0][1]  # it was appended after it came

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 
+import msgspec
 import pytest
 
 import steer_nb
@@ -44,3 +45,11 @@ def test_public_names_are_documented(name):
         for member, value in vars(thing).items():
             if not member.startswith("_") and (callable(value) or isinstance(value, property)):
                 assert inspect.getdoc(value), f"{name}.{member}"
+
+
+def test_signatures_can_be_read():
+    """What `help` and `?` show first: annotations of structs are read at run time."""
+    for name in MODULES:
+        for one in vars(importlib.import_module(name)).values():
+            if inspect.isclass(one) and issubclass(one, msgspec.Struct):
+                assert inspect.signature(one) is not None

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-import steer_nb
-from steer_nb import Simulator, connect
 from steer_nb.magics.grammar import COMMANDS
-from tests.support.traces import TraceBuilder
+from tests.support.pages import README, ROOT
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text("utf-8")
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def test_every_magic_stands_in_its_table():
-    table = README[README.index("## The words of") : README.index("## The same in Python")]
+def test_every_magic_stands_in_its_table() -> None:
+    table = README.section("## The words of `%steer`").text
     for command in COMMANDS.values():
         usage = command.usage.replace("|", r"\|")
         assert usage in table, usage
@@ -27,127 +25,67 @@ def test_every_magic_stands_in_its_table():
     assert named == {name for name in COMMANDS if name}
 
 
-def test_its_python_runs():
+def test_its_python_runs(monkeypatch: Any, tmp_path: Path) -> None:
     """The block of the section on Python, as it stands, on the simulator."""
-    section = README[README.index("## The same in Python") :]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-    space: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), space)
+    monkeypatch.chdir(tmp_path)
+    space = README.section("## The same in Python").run()
     assert "18 °C and sunny" in space["answer"].text
     assert len(space["trace"].frames.responses) == 2
 
 
-def test_its_traces_go_elsewhere(tmp_path: Path) -> None:
-    """What the section before it saved is exported in each form."""
-    for title in ("## The same in Python", "## Traces for other programs"):
-        section = README[README.index(title) :]
-        code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-        space: dict[str, Any] = {}
-        exec(compile(code, "README.md", "exec"), space)
-    assert len(space["tables"]["responses"]) == 2
-    assert {"out", "all", "said.json", "spans.jsonl"} <= {path.name for path in tmp_path.iterdir()}
+def test_its_tables_are_those_there_are() -> None:
+    from steer_nb.frames import TABLES
 
-
-def test_its_many_files_are_scanned(tmp_path: Path) -> None:
-    (tmp_path / "recordings").mkdir()
-    for name in "ab":
-        trace = TraceBuilder().create().created("r1").ended("r1").trace
-        trace.save(tmp_path / "recordings" / f"{name}.jsonl")
-    section = README[README.index("## More than one process reads") :]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-    space: dict[str, Any] = {"steer_nb": steer_nb}
-    exec(compile(code, "README.md", "exec"), space)
-    assert len(space["runs"].frames.responses.compute()) == 1  # the same trace twice
-
-
-def test_its_letta_answers():
-    section = README[README.index("### Letta") :]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-    space: dict[str, Any] = {}
-    exec(compile(code, "README.md", "exec"), space)
-    assert space["told"].messages[0].tool_returns[0].tool_return == "deleted /srv/old.log"
-    space["client"].close()
-
-
-def test_its_agents_answer():
-    section = README[README.index("## Several agents") :]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-    space: dict[str, Any] = {"steer_nb": steer_nb}
-    try:
-        exec(compile(code, "README.md", "exec"), space)
-        assert space["response"].status == "completed"
-    finally:
-        space["session"].close()
-
-
-def test_its_letta_agent_answers(monkeypatch: Any, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    section = README[README.index("## Letta agents") :]
-    code = re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
-    space: dict[str, Any] = {"steer_nb": steer_nb}
-    try:
-        exec(compile(code, "README.md", "exec"), space)
-        assert space["response"].status == "completed"
-        assert [steer.state for steer in space["lane"].steers] == ["committed"]
-    finally:
-        space["session"].close()
-        space["server"].stop()
+    section = README.section("## The same in Python").text
+    listed = section[section.index("has the tables") : section.index("the answers made of them")]
+    assert set(TABLES) == set(re.findall(r"`(\w+)`", listed))
 
 
 def test_its_first_steps_work_as_they_stand(monkeypatch: Any, tmp_path: Path) -> None:
-    """The cells of the five minutes, comments and all."""
+    """The cells of the five minutes, comments and all, and what then reads their trace."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.chdir(tmp_path)
-    section = README[README.index("## Five minutes") : README.index("## What it does")]
-    cells = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert len(cells) == 4
+    section = README.section("## Five minutes to a first steer")
+    *cells, steers, tool, question, pending, save = section.blocks()
     shell = InteractiveShell()
     try:
-        for cell in cells[:-1]:
+        for cell in cells:
             shell.run_cell(cell).raise_error()
         shell.run_cell("%steer wait planner --timeout 60").raise_error()
-        steers = shell.run_cell(cells[-1])
-        steers.raise_error()
-        assert list(steers.result["state"]) == ["committed"]
+        shown = shell.run_cell(steers)
+        shown.raise_error()
+        assert list(shown.result["state"]) == ["committed"]
+        everything = shell.run_cell("%steer frame steers").result
+        assert f"all {len(everything.columns)} columns" in section.text
+        for cell in (tool, question, pending, save):
+            shell.run_cell(cell).raise_error()
+        waiting = shell.run_cell("%steer status").result
+        assert waiting["lanes"] == {"planner": "idle", "trip": "waiting_input"}
     finally:
         shell.run_cell("%steer close").raise_error()
         shell.run_cell("%unload_ext steer_nb")
+    (line,) = (one for one in section.blocks("sh") if one.startswith("python -c"))
+    line = line.replace("python", f"'{sys.executable}'", 1)
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True)
+    assert "Keep it under 300 euros" in done.stdout
+    assert "committed" in done.stdout
 
 
-def test_its_scenario_can_be_played(tmp_path: Path) -> None:
-    text = re.search(r"```yaml\n(.*?)```", README, re.DOTALL).group(1)
-    (tmp_path / "trip.yaml").write_text(text, encoding="utf-8")
-    simulator = Simulator(tmp_path / "trip.yaml", speed=0)
-    with connect(simulate=simulator, journal=False, quiet=True) as session:
-        tool = {"type": "function", "name": "get_weather", "parameters": {}}
-        lane = session.lane("trip", tools=[tool])
-        lane.create("How is the weather?")
-        assert lane.wait(30) == "waiting_input"
-        lane.fill(lane.required_input[0].key, output="18 °C")
-        assert lane.send_continuation().wait(30).text == "It is 18 °C there."
+def test_its_links_and_pictures_exist() -> None:
+    for target in README.targets():
+        assert (ROOT / target).exists(), target
 
 
-def test_its_agents_can_be_played(tmp_path: Path) -> None:
-    text = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)[1]
-    (tmp_path / "team.yaml").write_text(text, encoding="utf-8")
-    simulator = Simulator(tmp_path / "team.yaml", speed=0)
-    with connect(simulate=simulator, multi_agent=True, journal=False, quiet=True) as session:
-        lane = session.lane("team", multi_agent={"enabled": True})
-        response = lane.create("Go.")
-        while lane.wait(30) == "waiting_input":
-            for needed in lane.required_input:
-                lane.fill(needed.key, output=f"Dry in {needed.agent_name}.")
-            lane.inject()
-        assert response.text.endswith("Lisbon: Dry in /root/lisbon. Porto: Dry in /root/porto.")
+def test_its_links_into_pages_find_their_headings() -> None:
+    for target, anchor in re.findall(r"\]\(([\w/.]+\.md)#([\w-]+)\)", README.text):
+        headings = re.findall(r"^#+ (.+)$", (ROOT / target).read_text("utf-8"), re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}
 
 
-@pytest.mark.parametrize(
-    "target", sorted(set(re.findall(r"(?:\]\(|src(?:set)?=\")([^)\"#:]+)[)\"]", README)))
-)
-def test_its_links_and_pictures_exist(target):
-    assert (ROOT / target).exists()
+def test_its_two_commands_are_those_of_ci() -> None:
+    found = re.findall(r"^pip install -e \"\.\[(\w+)\]\" && (.*)$", README.text, re.MULTILINE)
+    assert found == [("demo", "steer-nb demo"), ("dev", "pytest -n 3 --dist loadfile")]
 
 
-def test_its_two_commands_are_those_of_ci():
-    commands = re.findall(r"^pip install -e \"\.\[(\w+)\]\" && (.*)$", README, re.MULTILINE)
-    assert commands == [("demo", "steer-nb demo"), ("dev", "pytest -n 3 --dist loadfile")]
+def test_it_can_be_read_in_one_go() -> None:
+    assert len(README.text.splitlines()) <= 320

@@ -7,19 +7,15 @@ takes a single piece.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence  # noqa: TC003 - read at run time, as are those below
 
 import msgspec
 
+from steer_nb.ledger import facts as f  # noqa: TC001
 from steer_nb.ledger.responses import delta_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from steer_nb.ledger import facts as f
-    from steer_nb.trace.entries import Entry
-    from steer_nb.trace.holding import Some
-    from steer_nb.wire import Event
+from steer_nb.trace.entries import Entry  # noqa: TC001
+from steer_nb.trace.holding import Some  # noqa: TC001
+from steer_nb.wire import Event  # noqa: TC001
 
 __all__ = ["Run", "run_at"]
 

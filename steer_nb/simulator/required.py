@@ -15,18 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["calls_in", "match_results", "stub_of"]
 
-# How the service's messages call what was asked; the first is official (openai.com forum, SDKs).
-_CALL_TITLES: Mapping[str, str] = {
-    "function_call": "function call",
-    "custom_tool_call": "custom tool call",
-    "computer_call": "computer call",
-    "shell_call": "shell call",
-    "apply_patch_call": "apply patch call",
-    "tool_search_call": "tool search call",
-    "mcp_approval_request": "MCP approval request",
-    "local_shell_call": "local shell call",
-}
-
 _FILLS = frozenset({"output", "status", "tools", "approve"})
 
 
@@ -96,7 +84,7 @@ def match_results(
         if item["type"] == "shell_call_output" and key in hosted:
             continue
         where = f"input[{index}]"
-        title = _CALL_TITLES[kind.call_types[0]]
+        title = _title(kind.call_types[0])
         if not isinstance(key, str) or not key:
             msg = f"Missing required parameter: '{where}.{kind.key_field}'."
             raise Refusal(msg, code="missing_required_parameter", param=f"{where}.{kind.key_field}")
@@ -116,12 +104,17 @@ def match_results(
         for key, call in still_open.items():
             if call.get("async") and not async_blocks:
                 continue
-            title = _CALL_TITLES[call["type"]]
+            title = _title(call["type"])
             msg = f"No tool output found for {title} {key}."
             if call["type"] == "mcp_approval_request":
                 msg = f"No approval response found for {title} {key}."
             raise invalid(param="input", message=msg, code=None)
     return results, still_open
+
+
+def _title(call_type: str) -> str:
+    """How the service's messages call it: "function call" is official (openai.com forum, SDKs)."""
+    return call_type.replace("_", " ").replace("mcp ", "MCP ")
 
 
 def _check_filled(item: dict[str, Any], kind: StubKind, call: dict[str, Any], where: str) -> None:

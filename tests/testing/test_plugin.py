@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
+from tests.support.pages import ROOT, SITE, Page
+
 pytest_plugins = ["pytester"]
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
 
 CLIENT = """
 import openai
@@ -48,10 +46,9 @@ def run(project, *words):
     return project.runpytest_subprocess("--strict-markers", "-p", "no:cacheprovider", *words)
 
 
-def test_readme(project):
-    """The section on it, as it stands."""
-    section = README[README.index("## Testing your own client") :]
-    project.makepyfile(test_agent=re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1))
+def test_the_sites_page(project):
+    """Its first example, as it stands."""
+    project.makepyfile(test_agent=Page(SITE / "testing.md").blocks()[0])
     run(project).assert_outcomes(passed=1)
 
 

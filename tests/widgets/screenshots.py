@@ -17,20 +17,33 @@ from tests.widgets.person import named
 
 IMAGES = Path(__file__).parents[2] / "notebooks" / "images"
 
+TRIP = """
+from steer_nb.simulator import CallFunction, Say, scenario
+
+@scenario("trip", "Writes a plan, and asks for the weather where it is steered.")
+def trip(turn):
+    if turn.steers:
+        yield Say("Within 300 euros: a guesthouse in Graça, the tram, a picnic from the market. ")
+        yield Say("Before I choose the days, I need the weather.")
+        yield CallFunction("get_weather", {"city": "Lisbon", "days": 2})
+        return
+    yield Say("Day 1. Start in Alfama before nine, while its lanes are still empty. Take tram 28 "
+              "up the hill, and walk down from the viewpoint. ")
+    yield Say("Lunch at the market hall, then the tile museum, which closes at six. Keep an hour "
+              "for the river bank.")
+    yield Say("Day 2. A taxi to the palace in the hills, and dinner in the old town.")
+"""
+
 CELLS = [
-    "%load_ext steer_nb\n%steer connect --simulate planner\n%steer open planner",
+    (
+        "%load_ext steer_nb\n\ndef get_weather(city: str, days: int) -> str:\n"
+        "    return f'18 °C and sunny in {city} for {days} days'"
+    ),
+    ("%steer connect --simulate trip.py --no-journal\n%steer open planner --tools get_weather"),
     "%%steer planner\nPlan a two-day trip to Lisbon.",
     "%steer send planner Keep it under 300 euros.",
-    (
-        "def get_weather(city: str) -> str:\n    return f'18 °C and sunny in {city}'\n\n"
-        "%steer open trip --tools get_weather"
-    ),
-    "%%steer trip\nWhat will the weather be in Lisbon?",
     "%steer pending",
-    (
-        "steers = %steer frame steers\n"
-        'steers[["input_text", "state", "ack_latency_s", "commit_latency_s", "deltas_after_send"]]'
-    ),
+    ('steers = %steer frame steers\nsteers[["input_text", "state", "commit_latency_s"]]'),
 ]
 
 ASKING = """
@@ -60,26 +73,37 @@ TIDY = """
 """
 
 
+# The notebook in two columns, so that the README shows all of it at once.
+COLUMNS = """
+.jp-WindowedPanel-viewport { columns: 2; column-gap: 4px; }
+.jp-Cell { break-inside: avoid; }
+.jp-Cell:nth-child(3) { break-before: column; }
+.jp-InputPrompt, .jp-OutputPrompt, .jp-Collapser { display: none !important; }
+"""
+
+
 def take(lab: Lab, *, dark: bool) -> None:
-    with tempfile.TemporaryDirectory() as name, lab.notebook(Path(name), CELLS, dark=dark) as page:
-        page.set_viewport_size({"width": 1000, "height": 2070})
-        page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
-        run_cell(page, 0)
-        page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for()
-        run_cell(page, 1)
-        page.get_by_text("Here is a plan for Lisbon").first.wait_for(timeout=20_000)
-        run_cell(page, 2)
-        page.locator(".jp-OutputArea").get_by_text("committed").first.wait_for(timeout=20_000)
-        page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for(timeout=20_000)
-        run_cell(page, 3)
-        run_cell(page, 4)
-        page.locator(".jp-OutputArea").get_by_text("waits for you").first.wait_for()
-        run_cell(page, 5)
-        page.get_by_role("button", name="Run get_weather").first.click(timeout=20_000)
-        page.get_by_text("ran in").first.wait_for(timeout=20_000)
-        run_cell(page, 6)
-        page.get_by_text("deltas_after_send").last.wait_for(timeout=20_000)
-        _keep(page, page.locator(".jp-Notebook").first, "steered-lane", dark=dark)
+    """One lane that was steered, the form for what it then asks, and its steers as a frame."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "trip.py").write_text(TRIP, encoding="utf-8")
+        with lab.notebook(folder, CELLS, dark=dark) as page:
+            page.set_viewport_size({"width": 1180, "height": 950})
+            page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+            page.add_style_tag(content=COLUMNS)
+            run_cell(page, 0)
+            run_cell(page, 1)
+            page.locator(".jp-OutputArea").get_by_text("○ idle").first.wait_for()
+            run_cell(page, 2)
+            page.get_by_text("Start in Alfama").first.wait_for(timeout=20_000)
+            run_cell(page, 3)
+            page.locator(".jp-OutputArea").get_by_text("waits for you").first.wait_for()
+            run_cell(page, 4)
+            page.get_by_role("button", name="Run get_weather").first.click(timeout=20_000)
+            page.get_by_text("ran in").first.wait_for(timeout=20_000)
+            run_cell(page, 5)
+            page.get_by_text("commit_latency_s").last.wait_for(timeout=20_000)
+            _keep(page, page.locator(".jp-Notebook").first, "steered-lane", dark=dark)
 
 
 def take_form(lab: Lab, *, dark: bool) -> None:

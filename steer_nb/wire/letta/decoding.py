@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from steer_nb.errors import InvalidInput
 from steer_nb.wire import jsonio
+from steer_nb.wire.letta.message import Message  # noqa: TC001 - read at run time
 from steer_nb.wire.letta.messages import MESSAGE_TYPES, UnknownMessage
 from steer_nb.wire.letta.part import Fault, Unreadable, read
-
-if TYPE_CHECKING:
-    from steer_nb.wire.letta.message import Message
 
 __all__ = ["Decoded", "decode", "message_of"]
 

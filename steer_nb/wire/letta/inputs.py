@@ -139,6 +139,7 @@ class ClientTool(Part, frozen=True, kw_only=True):
 
 
 Input: TypeAlias = MessageCreate | ApprovalCreate | ToolReturnCreate
+"""What a person says to an agent: a message, decisions on approvals, or results of tools."""
 
 _INPUTS: Final[dict[str, type[Input]]] = {
     "message": MessageCreate,
