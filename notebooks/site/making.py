@@ -55,7 +55,7 @@ def top(folder: Path, name: str) -> str:
     """A page of the project's own folder, with its links as they are from here."""
     text = (folder.parents[1] / f"{name}.md").read_text("utf-8")
     text = re.sub(r"\]\(notebooks/site/", "](../", text)
-    text = re.sub(r"\]\(notebooks/([\w-]+\.ipynb)", r"](../lessons/\1", text)
+    text = re.sub(r"\]\(notebooks/(index\.md|[\w-]+\.ipynb)", r"](../lessons/\1", text)
     text = text.replace("](notebooks)", "](../lessons/index.md)")
     text = re.sub(rf"\]\(({'|'.join(TOP)})\.md", lambda found: f"]({found[1].lower()}.md", text)
     text = re.sub(r"\[([^\]]+)\]\(LICENSE\)", r"\1", text)

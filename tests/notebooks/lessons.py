@@ -131,11 +131,13 @@ def check(path: Path, notebook: Any) -> None:
 
 def printed(cell: Any) -> str:
     """What a cell printed, and what stands for what it displayed where only text can."""
-    texts = [
-        output.text if output.output_type == "stream" else output.get("data", {}).get("text/plain")
-        for output in cell.outputs
-    ]
-    return "\n".join(text for text in texts if text)
+    said = ""
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            said += output.text  # a kernel may send what was printed in several pieces
+        elif text := output.get("data", {}).get("text/plain"):
+            said = f"{said.rstrip()}\n{text}\n".lstrip("\n")
+    return said
 
 
 def clean(notebook: Any) -> None:
