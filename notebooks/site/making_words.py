@@ -13,7 +13,8 @@ import pandas as pd
 
 from steer_nb.cli import _parser
 from steer_nb.frames import METRICS, TABLES, Columns
-from steer_nb.magics.grammar import CELL, COMMANDS, Argument, Option
+from steer_nb.magics.commands import Argument, Option
+from steer_nb.magics.grammar import CELL, COMMANDS
 from steer_nb.simulator import SCENARIOS, Options, list_faults, list_options
 from steer_nb.simulator.letta import LETTA_FAULTS, LettaOptions
 from steer_nb.simulator.letta import SCENARIOS as LETTA_SCENARIOS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from steer_nb.magics.grammar import CELL, COMMANDS, Argument, Command, Kind, Option
+from steer_nb.magics.commands import Argument, Command, Kind, Option
+from steer_nb.magics.grammar import CELL, COMMANDS
 from steer_nb.magics.reader import Reader, Word
 
 __all__ = ["Offer", "Offers", "complete"]

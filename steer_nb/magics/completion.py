@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from steer_nb.errors import TraceError
 from steer_nb.magics.actions import open_session, undecided_keys
 from steer_nb.magics.completing import Offer, complete
-from steer_nb.magics.grammar import CELL, COMMANDS, Kind
+from steer_nb.magics.grammar import CELL, COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from steer_nb.magics.commands import Kind
 
 __all__ = ["KernelOffers", "install"]
 

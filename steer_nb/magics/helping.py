@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from steer_nb.magics.grammar import CELL, COMMANDS, Command, Kind
+from steer_nb.magics.grammar import CELL, COMMANDS
 from steer_nb.magics.parsing import refuse
 from steer_nb.magics.reader import did_you_mean
+
+if TYPE_CHECKING:
+    from steer_nb.magics.commands import Command, Kind
 
 __all__ = ["describe", "docstring", "overview", "topic"]
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from steer_nb.errors import InvalidInput
-from steer_nb.magics.grammar import CELL, COMMANDS, Argument, Command, Option
+from steer_nb.magics.grammar import CELL, COMMANDS
 from steer_nb.magics.reader import Reader, Word, did_you_mean
+
+if TYPE_CHECKING:
+    from steer_nb.magics.commands import Argument, Command, Option
 
 __all__ = ["Mistake", "Parsed", "is_blank", "parse_cell", "parse_line", "refuse"]
 

@@ -177,6 +177,22 @@ def test_what_somebody_else_did_meanwhile_is_there():
     assert_same(recorded, again(recorded))
 
 
+def test_what_was_stopped_is_stopped_again():
+    def play(session):
+        lane = session.lane("a")
+        response = lane.create("Tell me a story.")
+        session.until(lambda _: response.text or None, PATIENCE, lambda: "")
+        lane.cancel()
+        assert response.wait(PATIENCE).status == "cancelled"
+
+    recorded = record(play, "story", speed=2)
+    replayed = again(recorded)
+    assert replayed.frames.responses.status.tolist() == ["cancelled"]
+    assert (
+        replayed.ledger.lanes["a"].responses[0].text == recorded.ledger.lanes["a"].responses[0].text
+    )
+
+
 def test_it_takes_its_time():
     def play(session):
         say(session.lane("a"), "list the files")

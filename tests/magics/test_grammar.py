@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
 
 import pytest
 
 from steer_nb.magics.completing import complete
-from steer_nb.magics.grammar import CELL, COMMANDS, Command, Kind
+from steer_nb.magics.grammar import CELL, COMMANDS
 from steer_nb.magics.helping import describe, docstring, overview, topic
 from steer_nb.magics.parsing import Mistake, parse_cell, parse_line
+
+if TYPE_CHECKING:
+    from steer_nb.magics.commands import Command, Kind
 
 EVERYTHING = [*COMMANDS.values(), CELL]
 SAMPLES: dict[str, str] = {

@@ -8,9 +8,10 @@ from typing import Any, get_args
 import pytest
 
 from steer_nb.frames import FRAME_NAMES
+from steer_nb.magics.commands import Argument, Command, Kind, Option
 from steer_nb.magics.completing import _FILES
 from steer_nb.magics.completion import KernelOffers, _offer
-from steer_nb.magics.grammar import CELL, COMMANDS, Argument, Command, Kind, Option
+from steer_nb.magics.grammar import CELL, COMMANDS
 from steer_nb.magics.helping import describe, docstring, overview, topic
 from steer_nb.simulator import SCENARIOS
 from tests.magics.test_completion import completed, words
