@@ -259,7 +259,8 @@ def _seconds(trace: Trace) -> float:
 def _offer(offer: Offer) -> str:
     said = "".join(f"<li>{esc(shortened(clip(one, 400)))}</li>" for one in offer.truth)
     rows = "".join(
-        f'<tr><th scope="row"><code>recover("{esc_strict(choice.word)}")</code></th>'
+        '<tr><th scope="row"><code style="white-space:nowrap">'
+        f'recover("{esc_strict(choice.word)}")</code></th>'
         f"<td>{esc(shortened(clip(choice.says, 400)))}</td></tr>"
         for choice in offer.choices
     )
