@@ -7,7 +7,7 @@ ended (9.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steer_nb.client.sending import NotYet, Overrides, Sender, on_lane
 from steer_nb.errors import (
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from steer_nb.ledger import InjectState, LaneState, RequestState, ResponseState, SteerState
 
 __all__ = ["LettaSender"]
+
+_TAIL: Final = "its last message is not through yet"
 
 
 class LettaSender(Sender):
@@ -69,7 +71,7 @@ class LettaSender(Sender):
         if state is not None and state.current is not None:
             return f"{state.current.id} is being written"
         if self._core.line.works_on(lane.stream_id) or (state is not None and state.queue):
-            return "its last message is not through yet"
+            return _TAIL
         waiting = None if state is None else rules.parent_waiting(state)
         return None if waiting is None else f"{waiting.id} waits for answers"
 
@@ -82,6 +84,8 @@ class LettaSender(Sender):
 
         Raises
         ------
+        NotYet
+            If the run before it has ended, and its stream has not: that takes a moment.
         NotConnected, UnknownLane, LaneBusy, InvalidInput
             With the reason; then nothing was sent.
         """
@@ -89,8 +93,9 @@ class LettaSender(Sender):
         state = self._core.ledger.lanes.get(lane.stream_id)
         reason = self._in_the_way(lane, state)
         if reason is not None:
-            reason += "; steer() keeps this here, and sends it as soon as that is done"
-            raise LaneBusy(on_lane(lane, reason))
+            busy = NotYet if reason is _TAIL else LaneBusy
+            way = "steer() keeps this here, and sends it as soon as that is done"
+            raise busy(on_lane(lane, f"{reason}; {way}"))
         within = self._within(again)
         kept = [steer for steer in self._kept(state) if steer.key not in within]
         messages = [*_said(kept), *([] if value is None else messages_of(value))]
@@ -252,7 +257,7 @@ class LettaSender(Sender):
             msg = f"{carrier.key} already carries the answers for {parent.id}."
             raise NothingToContinue(msg)
         if self._core.line.works_on(lane.stream_id):
-            raise LaneBusy(on_lane(lane, "its last message is not through yet"))
+            raise LaneBusy(on_lane(lane, _TAIL))
         said = [one for one in request.own_input if one.get("type") == "message"]
         answers = [dict(one) for one in request.answers]
         messages = [{"type": "approval", "approvals": answers}, *messages_of(said)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import queue
 import sys
@@ -12,6 +11,8 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.server import serve
+
+from tests.support.hanging import where_tasks_stand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,13 +52,7 @@ class Stage:
         """Where everything stands that does not end."""
         told: queue.Queue[str] = queue.Queue()
 
-        def tell() -> None:
-            stacks = io.StringIO()
-            for task in asyncio.all_tasks(self._loop):
-                task.print_stack(file=stacks)
-            told.put(stacks.getvalue())
-
-        self._loop.call_soon_threadsafe(tell)
+        self._loop.call_soon_threadsafe(lambda: told.put(where_tasks_stand()))
         try:
             return told.get(timeout=PATIENCE)
         except queue.Empty:

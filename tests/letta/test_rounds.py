@@ -27,6 +27,15 @@ def test_an_agent_answers(serve, tokens):
     assert "agent-" in repr(lane)
 
 
+def test_a_message_right_behind_an_end_waits_for_its_stream(serve):
+    """A run ends with its stop_reason; two more frames and the end of the stream come behind it."""
+    session, simulator = serve(faults=["stall type=usage_statistics seconds=0.3"])
+    lane = session.lane("a", agent=simulator.agent_id)
+    for number in range(3):
+        assert lane.create(f"Number {number}.").wait(PATIENCE).status == "completed"
+    assert lane.wait(PATIENCE) == "idle"
+
+
 def test_a_lane_is_a_conversation_of_its_own(serve):
     session, simulator = serve()
     one = session.lane("one", agent=simulator.agent_id)

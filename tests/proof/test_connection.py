@@ -11,6 +11,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from tests.proof.checks import links_closed
 from tests.proof.scripts import hangs_up
 from tests.proof.sdk import on_a_connection
+from tests.support.hanging import where_tasks_stand
 from tests.support.simulated import MODEL
 
 pytestmark = on_a_connection
@@ -30,9 +31,14 @@ async def goes_on(line, kept):
 
 async def connected_again(talk):
     links = talk.stage.tap.links
-    async with asyncio.timeout(20):
-        while len(links) < 2 or not links[-1].server.first or talk.connection._is_reconnecting:
-            await asyncio.sleep(0.01)
+    try:
+        async with asyncio.timeout(20):
+            while len(links) < 2 or not links[-1].server.first or talk.connection._is_reconnecting:
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        told = [(bool(link.client.first), link.client.close_code, bool(link.server.first),
+                 link.server.close_code) for link in links]  # fmt: skip
+        pytest.fail(f"links {told}, and in the client:\n{where_tasks_stand()}")
 
 
 async def refused(scene, **options):
