@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.server import serve
 
-from tests.support.hanging import where_tasks_stand
+from tests.support.hanging import where_sockets_stand, where_tasks_stand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ class Stage:
 
         self._loop.call_soon_threadsafe(lambda: told.put(where_tasks_stand()))
         try:
-            return told.get(timeout=PATIENCE)
+            return f"{told.get(timeout=PATIENCE)}{where_sockets_stand(self._loop)}"
         except queue.Empty:
             frame = sys._current_frames().get(self._thread.ident or 0)
             return "".join(traceback.format_stack(frame))

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from tests.proof.checks import links_closed
 from tests.proof.scripts import hangs_up
 from tests.proof.sdk import on_a_connection
-from tests.support.hanging import where_tasks_stand
+from tests.support.hanging import where_sockets_stand, where_tasks_stand
 from tests.support.simulated import MODEL
 
 pytestmark = on_a_connection
@@ -38,7 +38,9 @@ async def connected_again(talk):
     except TimeoutError:
         told = [(bool(link.client.first), link.client.close_code, bool(link.server.first),
                  link.server.close_code) for link in links]  # fmt: skip
-        pytest.fail(f"links {told}, and in the client:\n{where_tasks_stand()}")
+        servers = (talk.stage.tap.loop, talk.stage.simulator._remote.loop)
+        sockets = "\nsimulator:\n".join(map(where_sockets_stand, servers))
+        pytest.fail(f"links {told}; tap:\n{sockets}\nclient:\n{where_tasks_stand()}")
 
 
 async def refused(scene, **options):
