@@ -72,6 +72,10 @@ class Door(ServerConnection):
             method = data.partition(b" ")[0]
             if not method:
                 return
+            if not (data[:1].isalpha() or data[:1] in b"\r\n"):
+                # TLS, or a stranger who takes this port for that of a server that is gone.
+                self.transport.abort()
+                return
             self._is_get = b"GET".startswith(method) or not method.isalpha()
         if self._is_get:
             super().data_received(data)

@@ -6,9 +6,10 @@ import asyncio
 import logging
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from websockets.asyncio.server import serve as websocket_serve
+from websockets.protocol import State
 
 from steer_nb.simulator.addresses import cannot_listen
 from steer_nb.simulator.connection import Connection
@@ -28,6 +29,9 @@ __all__ = ["listen"]
 # The library tells of every refused handshake and half-open socket; the account is what we look at.
 logger = logging.getLogger("steer_nb.simulator.websockets")
 logger.setLevel(logging.CRITICAL)
+
+_GRACE_S: Final = 0.5
+"""Seconds that who is just connecting when the server stops has to finish that, and be refused."""
 
 
 @asynccontextmanager
@@ -68,7 +72,11 @@ async def listen(
     finally:
         await accept_no_more(server.sockets)
         server.close()
-        await server.wait_closed()
+        closed = asyncio.ensure_future(server.wait_closed())
+        await asyncio.wait([closed], timeout=_GRACE_S)
+        for stranger in [door for door in doors if door.state is State.CONNECTING]:
+            stranger.transport.abort()  # the library would wait for what it wants, for long
+        await closed
         await service.end()
         for left in tuple(doors):  # the library knows nothing of who has not said what it wants
             left.transport.abort()

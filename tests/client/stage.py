@@ -66,7 +66,8 @@ class Stage:
 
     async def _serve(self) -> None:
         self._stop = asyncio.Event()
-        async with serve(self._talk, "127.0.0.1", 0, max_size=None, close_timeout=1) as server:
+        patience = {"open_timeout": 1, "close_timeout": 1}  # others may take this port for theirs
+        async with serve(self._talk, "127.0.0.1", 0, max_size=None, **patience) as server:
             self.port = server.sockets[0].getsockname()[1]
             self._ready.set()
             await self._stop.wait()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
+import threading
 import time
 
 import openai
@@ -12,6 +14,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from steer_nb.simulator import Simulator
 from tests.support.simulated import wire
 
 KEY = "sk-test-4711"
@@ -150,3 +153,27 @@ async def test_query_and_beta_headers_are_borne(simulate):
     headers = {"OpenAI-Beta": "responses_websockets=2026-02-06", "OpenAI-Project": "p"}
     async with connect(simulator.url + "?api-version=1", additional_headers=headers) as socket:
         assert socket.response.status_code == 101
+
+
+ZEROMQ = b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f"
+"""How a client of ZeroMQ begins: a Jupyter server goes on calling at the port of a dead kernel."""
+
+
+@pytest.mark.parametrize("noise", [ZEROMQ, b"\x16\x03\x01\x02\x00\x01"], ids=["zeromq", "tls"])
+def test_who_speaks_something_else_is_sent_away(simulate, noise):
+    simulator = simulate("planner")
+    with socket.create_connection(("127.0.0.1", simulator.port), timeout=10) as line:
+        line.sendall(noise)
+        with contextlib.suppress(ConnectionResetError):
+            assert line.recv(1) == b""
+
+
+def test_who_says_nothing_does_not_hold_it_back_when_it_stops():
+    simulator = Simulator("planner", speed=0).start()
+    thread = simulator._thread
+    with socket.create_connection(("127.0.0.1", simulator.port)):
+        stopping = threading.Thread(target=simulator.stop)
+        stopping.start()
+        thread.join(5)
+        assert not thread.is_alive()
+        stopping.join()

@@ -144,23 +144,34 @@ class Tap:
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        first = b""
+        with contextlib.suppress(ConnectionError):
+            first = await reader.read(65_536)
+        if not first[:1].isalpha():  # a stranger: this port was another server's not long ago
+            writer.close()
+            return
         link = Link()
         self.links.append(link)
         there, out = await asyncio.open_connection("127.0.0.1", self.simulator.port)
         try:
             async with asyncio.TaskGroup() as both:
-                both.create_task(self._pass(reader, out, link.client))
+                both.create_task(self._pass(reader, out, link.client, first))
                 both.create_task(self._pass(there, writer, link.server))
         finally:
             writer.close()
             out.close()
 
     async def _pass(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, side: Side
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        side: Side,
+        first: bytes = b"",
     ) -> None:
         # A reset of one side ends both, as it would without anything in between.
         with contextlib.suppress(ConnectionError):
-            while data := await reader.read(65_536):
+            while data := first or await reader.read(65_536):
+                first = b""
                 try:
                     side.feed(data)  # before it goes on: what the client knows, is noted
                 except Exception as error:
