@@ -138,7 +138,8 @@ def test_a_stream_in_the_foreground_that_is_lost_is_no_ones_to_guess(serve, at):
 def test_a_body_that_does_not_end_is_left(serve, fault, monkeypatch):
     monkeypatch.setattr("steer_nb.letta.following.QUIET_S", 0.2)
     monkeypatch.setattr("steer_nb.letta.following.STALLED_S", 0.3)
-    session, simulator = serve(faults=[fault, "drop at=4"] if fault == "hang_resume" else [fault])
+    faults = [fault, "drop at=4"] if fault == "hang_resume" else [fault]
+    session, simulator = serve(faults=faults, keepalive_s=0.2)
     lane = session.lane("a", agent=simulator.agent_id)
     response = lane.create("Hello").wait(PATIENCE)
     assert lane.wait(PATIENCE) == "idle"
