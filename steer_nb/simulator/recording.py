@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from steer_nb.errors import ScenarioError
+from steer_nb.simulator.traces import opened
 from steer_nb.wire import stub_for, stub_key
 from steer_nb.wire.requests import several_agents
 
@@ -199,17 +199,11 @@ class Recording:
             It holds nothing that a service sent.
         """
         from steer_nb.simulator.recording_reader import Reader
-        from steer_nb.trace import Trace, load_trace
 
-        trace = source if isinstance(source, Trace) else load_trace(source)
-        where = trace.file or f"The trace {trace.trace_id[:8]}"
-        if trace.header.dialect != "responses":
-            msg = f"{where} is a recording of {trace.header.dialect!r}, not of the Responses API."
-            raise ScenarioError(msg, path=trace.file or "")
+        trace, where, name = opened(source, "responses", "the Responses API")
         parts, cuts = Reader(trace).read()
         if not any(answer.moments for part in parts for a in part.lanes.values() for answer in a):
             msg = f"{where} holds no events of a service: there is nothing to serve again."
             raise ScenarioError(msg, path=trace.file or "")
-        name = Path(trace.file).stem if trace.file else trace.trace_id[:8]
         several = any(several_agents(request.body) for request in trace.ledger.requests.values())
         return cls(name, trace.trace_id, tuple(parts), tuple(cuts), several)

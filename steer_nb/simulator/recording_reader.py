@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from steer_nb.ledger import Ledger
 from steer_nb.simulator.recording import Answer, InjectMark, Mark, Moment, Part
+from steer_nb.simulator.traces import seconds_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader"]
 
-GAP_S = 0.03
-"""Seconds between two events where the recording has no times."""
 _FOLLOWS = ("response.steer.", "response.inject.")
 
 
@@ -147,7 +146,7 @@ class Reader:
             answer.parent_id = request.previous_response_id
             if request.state == "failed":
                 answer.end = "refused"
-                since = _between(request.sent, request.ended)
+                since = seconds_between(request.sent, request.ended)
                 event, raw = _read(request.ended)
                 answer.moments.append(Moment(since, event, raw))
             elif request.state == "unknown" and request.connection in cuts:
@@ -183,7 +182,7 @@ class Reader:
             if mark is None and event is not None and event["type"].startswith(_FOLLOWS):
                 continue  # what becomes of a steer later follows from what the client does
             since = before.get(found.id) or self._before(found)
-            moment = Moment(_between(since, entry), event, raw, mark)
+            moment = Moment(seconds_between(since, entry), event, raw, mark)
             before[found.id] = entry
             if not _over(found, entry):
                 answers[found.id].moments.append(moment)
@@ -240,14 +239,3 @@ def _read(entry: Entry) -> tuple[dict[str, Any] | None, str]:
         return None, raw
     fine = isinstance(event, dict) and isinstance(event.get("type"), str)
     return (copy.deepcopy(event) if fine else None), raw
-
-
-def _between(before: Entry | None, entry: Entry) -> float:
-    """Seconds from one entry to another; never negative."""
-    if before is None:
-        return 0.0
-    if before.t is not None and entry.t is not None:
-        return max(0.0, entry.t - before.t)
-    if before.at is not None and entry.at is not None:
-        return max(0.0, entry.at - before.at)
-    return GAP_S

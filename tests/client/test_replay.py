@@ -14,7 +14,7 @@ from steer_nb.errors import InvalidInput, ScenarioError, TraceError, WaitTimeout
 from steer_nb.simulator import AwaitSteer, CallFunction, Say, Simulator, list_scenarios, scenario
 from steer_nb.simulator.scenarios.failures import _STEERS_REFUSED, FAILURES
 from steer_nb.trace import Entry, Header, Trace
-from tests.support.replayed import assert_same_events, assert_same_tables
+from tests.support.replayed import again, assert_same_events, assert_same_tables
 from tests.support.simulated import answer
 
 OTHERS = ("planner", "failures", "agents")
@@ -42,17 +42,6 @@ def fill_all(lane):
         given = answer(needed.call)
         hidden = ("type", "id", "call_id", "approval_request_id", "execution")
         lane.fill(needed.key, **{k: v for k, v in given.items() if k not in hidden})
-
-
-def again(trace, speed=0, **options):
-    """Replay a trace to its end and give the trace of that."""
-    playing = steer_nb.replay(trace, speed=speed, quiet=True, **options)
-    try:
-        playing.wait(timeout=60)
-        assert playing.state == "ended", playing
-    finally:
-        playing.session.close()
-    return playing.session.trace
 
 
 def assert_same(recorded, replayed):

@@ -13,9 +13,9 @@ import steer_nb
 from steer_nb.client import registry
 from steer_nb.simulator.letta import LettaSimulator
 from tests.letta.stage import PATIENCE
-from tests.letta.test_replay import FAST, again
+from tests.letta.test_replay import FAST
 from tests.simulator.letta.test_invariants import moods
-from tests.support.replayed import assert_same_events, assert_same_tables
+from tests.support.replayed import again, assert_same_events, assert_same_tables
 
 
 @steer_nb.tool

@@ -14,7 +14,7 @@ from steer_nb.errors import ScenarioError
 from steer_nb.simulator import Simulator
 from steer_nb.simulator.letta import LettaScenario, LettaSimulator
 from tests.letta.stage import PATIENCE
-from tests.support.replayed import assert_same_events, assert_same_tables
+from tests.support.replayed import again, assert_same_events, assert_same_tables
 
 FAST = steer_nb.Reconnect(attempts=4, first_s=0.01, longest_s=0.05)
 
@@ -40,17 +40,6 @@ def record(play, scenario="files", *, speed=0, tools=(), **options):
     finally:
         session.close()
     return session.trace
-
-
-def again(trace, speed=0, **options):
-    """Replay a trace to its end and give the trace of that."""
-    playing = steer_nb.replay(trace, speed=speed, quiet=True, **options)
-    try:
-        playing.wait(timeout=PATIENCE)
-        assert playing.state == "ended", playing
-    finally:
-        playing.session.close()
-    return playing.session.trace
 
 
 def assert_same(recorded, replayed):

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import shutil
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Browser", "chromium"]
+__all__ = ["Browser", "chromium", "needs_browser"]
 
 
 def chromium() -> str | None:
     """The system's own browser."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def needs_browser(*packages: str) -> pytest.MarkDecorator:
+    """The mark of a test that drives a Chromium, with these packages beside Playwright."""
+    needed = ("playwright", *packages)
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    missing += [] if chromium() else ["a Chromium on the PATH"]
+    return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
 
 
 class Browser:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
+import steer_nb
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,6 +19,17 @@ TABLES = ("responses", "items", "tool_calls", "steers", "required_inputs")
 # times. `created_at` is the service's word, and recorded.
 IDS = {"trace_id", "lane_id", "connection_id"}
 TIMES = re.compile(r"^(?!created_at$).*_at$|_s$")
+
+
+def again(trace: Trace, speed: float = 0, **options: Any) -> Trace:
+    """Replay a trace to its end and give the trace of that."""
+    playing = steer_nb.replay(trace, speed=speed, quiet=True, **options)
+    try:
+        playing.wait(timeout=60)
+        assert playing.state == "ended", playing
+    finally:
+        playing.session.close()
+    return playing.session.trace
 
 
 def assert_same_tables(recorded: Trace, replayed: Trace, but: Collection[str] = ()) -> None:

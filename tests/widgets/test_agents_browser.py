@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.lab import Card, run_cell
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
-
 CELLS = [
     "%load_ext steer_nb\n%steer connect --simulate agents --speed 0 --multi-agent --no-journal",
     '%steer open team --set multi_agent={"enabled":true}',
@@ -27,8 +24,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
-@pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
+@needs_browser("jupyterlab")
 def test_a_person_injects_while_the_response_runs(lab: Lab, tmp_path: Path) -> None:
     with lab.notebook(tmp_path, CELLS) as page:
         for number in (0, 1, 2):

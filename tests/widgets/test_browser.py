@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
 
 from steer_nb.simulator import Simulator
 from steer_nb.trace import load
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.forming import until
 from tests.widgets.lab import Card, run_cell
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from tests.widgets.lab import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
 
 LOSING = [
     """
@@ -55,8 +52,7 @@ io_thread.call(lambda: transport._connection.transport.abort())
 ]
 
 
-@pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
-@pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
+@needs_browser("jupyterlab")
 def test_a_person_decides_after_a_lost_connection(lab: Lab, tmp_path: Path) -> None:
     with lab.notebook(tmp_path, LOSING) as page:
         run_cell(page, 0)
@@ -119,8 +115,7 @@ io_thread.call(lambda: session.core.line.transport._connection.transport.abort()
 ]
 
 
-@pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
-@pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
+@needs_browser("jupyterlab")
 def test_a_person_asks_the_service_what_became_of_it(lab: Lab, tmp_path: Path) -> None:
     with lab.notebook(tmp_path, ASKING) as page:
         run_cell(page, 0)
@@ -160,8 +155,7 @@ READY = (
 HALF = '{"sat": "<b>dry</b>", "t'
 
 
-@pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
-@pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
+@needs_browser("jupyterlab")
 def test_what_is_half_typed_survives_a_reload_and_a_restart(lab: Lab, tmp_path: Path) -> None:
     with Simulator("weather", speed=0) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in DRAFTING]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from steer_nb.widgets.script import script
-from tests.support.browser import chromium
+from tests.support.browser import chromium, needs_browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(
-        importlib.util.find_spec("playwright") is None, reason="needs the package playwright"
-    ),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser(),
 ]
 
 SOURCE = script("turn.js", "card.js")

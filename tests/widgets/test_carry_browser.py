@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import pytest
 from steer_nb.widgets import box as box_module
 from steer_nb.widgets import render
 from steer_nb.widgets.script import script
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.test_hostile import ALLOWED, ATTRIBUTES, HOSTILE, hostile_story
 
 if TYPE_CHECKING:
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(
-        importlib.util.find_spec("playwright") is None, reason="needs the package playwright"
-    ),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser(),
 ]
 
 CARRY = Path(box_module.__file__).with_name("carry.js").read_text("utf-8")

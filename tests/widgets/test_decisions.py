@@ -614,17 +614,18 @@ def test_a_request_that_was_refused_is_back_in_the_box(session: Session) -> None
     until(lambda: not box.box.field.value and not box.buttons())
 
 
+def disk_is_full() -> None:
+    raise TraceError("The disk is full.")
+
+
 def test_what_could_not_be_sent_stays_in_the_box_and_is_sent_once(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lane = session.lane("planner")
     box = Shown(lane)
 
-    def full() -> None:
-        raise TraceError("The disk is full.")
-
     with monkeypatch.context() as patch:
-        patch.setattr(session.core.recorder, "sync", full)
+        patch.setattr(session.core.recorder, "sync", disk_is_full)
         types(box.box, "Hello.")
         press(box.box)
         until(lambda: not box.box.field.busy)  # its draft could not be kept before
@@ -648,9 +649,6 @@ def test_what_is_offered_before_the_sender_hears_of_it_stays_offered(
     lane = session.lane("planner")
     box = Shown(lane)
 
-    def full() -> None:
-        raise TraceError("The disk is full.")
-
     def slowly(lane: Lane, text: str) -> Any:
         try:
             return send(lane, text)
@@ -667,7 +665,7 @@ def test_what_is_offered_before_the_sender_hears_of_it_stays_offered(
     send = type(lane).send
     for _ in range(2):  # what failed first, and what was sent again and failed
         with monkeypatch.context() as patch:
-            patch.setattr(session.core.recorder, "sync", full)
+            patch.setattr(session.core.recorder, "sync", disk_is_full)
             patch.setattr(type(lane), "send", slowly)
             types(box.box, "Hello.")
             press(box.box)

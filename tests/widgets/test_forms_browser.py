@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from steer_nb.simulator import Simulator
 from steer_nb.trace import load
 from tests.client.stage import Stage, accepted, created, ended, pending
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.forming import until
 from tests.widgets.lab import run_cell
 
@@ -21,18 +20,12 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-NEEDS = [
-    name
-    for name in ("playwright", "jupyterlab", "PIL", "matplotlib")
-    if importlib.util.find_spec(name) is None
-]
 READY = (
     "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
 )
 
 needs_browser = [
-    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser("jupyterlab", "PIL", "matplotlib"),
 ]
 
 

@@ -5,12 +5,11 @@ Without subshells, as before ipykernel 7: a busy kernel hears nothing of its wid
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.forming import until
 from tests.widgets.lab import run_cell, start_cell
 
@@ -19,13 +18,10 @@ if TYPE_CHECKING:
 
     from tests.widgets.lab import Lab
 
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser("jupyterlab"),
 ]
 
 BEGIN = """

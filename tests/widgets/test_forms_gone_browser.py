@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from steer_nb.simulator import Simulator
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.forming import until
 from tests.widgets.lab import run_cell
 
@@ -17,13 +16,10 @@ if TYPE_CHECKING:
 
     from tests.widgets.lab import Lab
 
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser("jupyterlab"),
 ]
 
 IDLE = (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from steer_nb.simulator import CallFunction, Say, Think
 from steer_nb.simulator.letta import LettaSimulator, ServerTool, scenario
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.lab import Card, reload, restart, run_cell, save
 from tests.widgets.person import Viewer, named
 
@@ -21,14 +20,11 @@ if TYPE_CHECKING:
     from steer_nb.simulator.letta.turn import LettaTurn
     from tests.widgets.lab import Lab
 
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.kernel,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser("jupyterlab"),
 ]
 
 HOSTILE = "<img src=x onerror=window.pwned=1> costs $5 and $6 <script>window.pwned=1</script>"

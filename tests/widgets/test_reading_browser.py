@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from steer_nb.simulator import CallFunction, Fail, Refuse, Say, Simulator, Think, scenario
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.flooding import WORDS, flood_a_page
 from tests.widgets.lab import run_cell
 
@@ -20,13 +19,10 @@ if TYPE_CHECKING:
     from steer_nb.simulator import Step, Turn
     from tests.widgets.lab import Lab
 
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser("jupyterlab"),
 ]
 
 CORPUS = [

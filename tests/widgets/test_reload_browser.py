@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from steer_nb.simulator import Say, Simulator, Think, scenario
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.lab import Card, reload, run_cell, save
 from tests.widgets.test_hostile import HOSTILE
 
@@ -21,13 +20,10 @@ if TYPE_CHECKING:
     from steer_nb.simulator import Step, Turn
     from tests.widgets.lab import Lab
 
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser("jupyterlab"),
 ]
 
 CORPUS = "\n\n".join(text for name, text in HOSTILE.items() if name not in ("word", "surrogate"))

@@ -6,7 +6,6 @@ may give; then every message to the page and every saved file is searched for th
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from nbclient import NotebookClient
 
 from steer_nb.widgets import pending_forms
 from steer_nb.widgets.forms.pending import keep_forms
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.support.github import glued, look
 from tests.widgets.forming import section, waiting
 from tests.widgets.kernel import Kernel
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from tests.support.browser import Browser
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-NEEDS = [name for name in ("playwright", "jupyterlab") if importlib.util.find_spec(name) is None]
-
 # As a person gives them: in the environment, as an argument, in a header, for an MCP server.
 SECRETS = {
     "OPENAI_API_KEY": "sk-proj-Envir0nmentKey7f3a",
@@ -242,8 +239,7 @@ def test_a_closed_form_stays_a_widget_where_something_is_half_typed_in_it() -> N
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}")
-@pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH")
+@needs_browser("jupyterlab")
 def test_a_notebook_that_a_person_saved(browser: Browser, given: Path) -> None:
     with Lab(given / "lab", browser) as lab, lab.notebook(given, CELLS) as page:
         for number in range(8):

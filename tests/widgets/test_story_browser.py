@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.lab import Card, Lab, reload, restart, run_cell, save
 from tests.widgets.person import (
     EDITED,
@@ -35,16 +34,11 @@ if TYPE_CHECKING:
 
     from tests.support.browser import Browser
 
-NEEDS = [
-    name for name in ("playwright", "jupyterlab", "PIL") if importlib.util.find_spec(name) is None
-]
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.kernel,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(NEEDS), reason=f"needs {', '.join(NEEDS)}"),
-    pytest.mark.skipif(chromium() is None, reason="needs a Chromium on the PATH"),
+    needs_browser("jupyterlab", "PIL"),
 ]
 
 # The built-in scripts, on one server; a plan is written until somebody steers it.

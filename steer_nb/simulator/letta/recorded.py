@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from steer_nb.errors import ScenarioError
+from steer_nb.simulator.traces import opened, seconds_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Moment", "Recorded", "RecordedRun", "RecordedTalk"]
 
-GAP_S: Final = 0.03
-"""Seconds between two frames where the recording has no times."""
 _ENDS: Final = ("completed", "failed", "cancelled")
 
 
@@ -178,17 +175,10 @@ class Recorded:
         ScenarioError
             It is none of a Letta server.
         """
-        from steer_nb.trace import Trace, load_trace
-
-        trace = source if isinstance(source, Trace) else load_trace(source)
-        where = trace.file or f"The trace {trace.trace_id[:8]}"
-        if trace.header.dialect != "letta":
-            msg = f"{where} is a recording of {trace.header.dialect!r}, not of a Letta server."
-            raise ScenarioError(msg, path=trace.file or "")
+        trace, _, name = opened(source, "letta", "a Letta server")
         reader = _Reader()
         for entry in list(trace):
             reader.take(entry)
-        name = Path(trace.file).stem if trace.file else trace.trace_id[:8]
         return cls(name, tuple(reader.talks))
 
 
@@ -258,13 +248,7 @@ class _Reader:
     def _since(self, lane: str | None, entry: Entry) -> float:
         """Seconds since what came before in a lane."""
         before, self._before[lane] = self._before.get(lane), entry
-        if before is None:
-            return 0.0
-        if before.t is not None and entry.t is not None:
-            return max(0.0, entry.t - before.t)
-        if before.at is not None and entry.at is not None:
-            return max(0.0, entry.at - before.at)
-        return GAP_S
+        return seconds_between(before, entry)
 
     def _sent(
         self, entry: Entry, talk: RecordedTalk, value: dict[str, Any], data: dict[str, Any]

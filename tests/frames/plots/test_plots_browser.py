@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.frames.plots.traces import HOSTILE, story
-from tests.support.browser import chromium
+from tests.support.browser import needs_browser
 from tests.widgets.lab import run_cell
 
 if TYPE_CHECKING:
@@ -19,14 +18,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(
-        chromium() is None
-        or any(
-            importlib.util.find_spec(name) is None
-            for name in ("playwright", "jupyterlab", "altair")
-        ),
-        reason="needs playwright, jupyterlab, altair, and a chromium on the PATH",
-    ),
+    needs_browser("jupyterlab", "altair"),
 ]
 
 CELLS = [
