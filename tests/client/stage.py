@@ -66,7 +66,8 @@ class Stage:
 
     async def _serve(self) -> None:
         self._stop = asyncio.Event()
-        patience = {"open_timeout": 1, "close_timeout": 1}  # others may take this port for theirs
+        # Others may take this port for theirs, and say nothing: the end waits for that.
+        patience = {"open_timeout": PATIENCE / 2, "close_timeout": 1}
         async with serve(self._talk, "127.0.0.1", 0, max_size=None, **patience) as server:
             self.port = server.sockets[0].getsockname()[1]
             self._ready.set()
