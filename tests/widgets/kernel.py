@@ -113,6 +113,11 @@ class Kernel:
                 return message
         raise AssertionError("the message did not come")
 
+    def wait_until(self, true: Callable[[], bool], timeout: float = 10.0) -> None:
+        """Read messages until something is true, as it may be already."""
+        if not true():
+            self.until(lambda _: true(), timeout)
+
     def listen(self, seconds: float) -> list[Message]:
         """Read for so long; what came."""
         start, end = len(self.messages), time.monotonic() + seconds

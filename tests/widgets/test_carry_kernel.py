@@ -89,12 +89,12 @@ def test_who_asks_is_sent_the_same_pictures_at_the_same_pace_to_the_end(kernel: 
     # As a page that was reloaded: it sees what was saved, and is told that there is more.
     before = len(kernel.messages)
     page(kernel, box, "look", 1, 1, 1)
-    kernel.until(lambda _: bool(sent(kernel.messages[before:])))
+    kernel.wait_until(lambda: bool(sent(kernel.messages[before:])))
     (told_it,) = contents(kernel.messages[before:])
     assert (told_it["pages"], told_it["pictures"]) == (["p"], None)
     assert max(told_it["paint"]) > 1
     page(kernel, box, "watch", 1, 1, 1)
-    kernel.until(lambda _: len(sent(kernel.messages[before:])) > 1)
+    kernel.wait_until(lambda: len(sent(kernel.messages[before:])) > 1)
     assert card(kernel, kernel.messages[before:]) == told(last_html(kernel, shown(kernel, cell)))
     # While it goes on, as many messages in all as for the displays alone.
     start = len(kernel.messages)
@@ -114,7 +114,7 @@ def test_who_asks_is_sent_the_same_pictures_at_the_same_pace_to_the_end(kernel: 
     assert last_html(kernel, boxes(kernel, cell)) == ""
     late = len(kernel.messages)
     page(kernel, box, "watch", name="late")
-    kernel.until(lambda _: bool(sent(kernel.messages[late:])))
+    kernel.wait_until(lambda: bool(sent(kernel.messages[late:])))
     assert "not watched since" in card(kernel, kernel.messages[late:])
     kernel.run("lane.create('Plan a trip.').wait(10)")
     assert len(sent(kernel.messages[late:])) == 1
@@ -127,13 +127,13 @@ def test_a_fork_of_a_page_that_no_display_reaches_stands_within_the_box(kernel: 
     cell = kernel.run("LaneView(session, lane)")
     field = kernel.widget("AnyModel", lane="planner")
     kernel.tell(field, "fork", "", name="other", show=0)
-    kernel.until(lambda _: "Lane other goes on" in str(kernel.widgets[field]["said"]))
+    kernel.wait_until(lambda: "Lane other goes on" in str(kernel.widgets[field]["said"]))
     kernel.listen(0.3)
     assert (len(pictures(kernel, cell)), len(boxes(kernel, cell))) == (3, 1)
     below = kernel.widget("AnyModel", lane="other")
     before = len(kernel.messages)
     page(kernel, below, "look")
-    kernel.until(lambda _: bool(sent(kernel.messages[before:])))
+    kernel.wait_until(lambda: bool(sent(kernel.messages[before:])))
     page(kernel, below, "watch")
     kernel.tell(below, "say", "Another way.")
     kernel.run("session['other'].wait(10)")

@@ -79,13 +79,13 @@ def check(kernels: list[Kernel], simulator: Simulator) -> None:
     send = kernel.button("Send continuation")
     assert send.disabled
     kernel.type(area, '{"sat": "dry"}')
-    kernel.until(lambda _: not send.disabled)
+    kernel.wait_until(lambda: not send.disabled)
     send.press()
     until(lambda: len(simulator_continuations(simulator)) == 1)
     kernel.run("%steer wait trip --timeout 20")
     assert kernel.widgets[text]["value"] == "half a sen"
     kernel.tell(text, "say", "half a sen")
-    kernel.until(lambda _: kernel.widgets[text]["value"] == "")
+    kernel.wait_until(lambda: kernel.widgets[text]["value"] == "")
     kernel.run("%steer wait trip --timeout 20")
     (state,) = ledger().lanes.values()
     assert state.draft == ""

@@ -239,8 +239,7 @@ def test_what_is_finished_is_not_sent_again_while_more_is_written(kernel: Kernel
     cell = kernel.run("LaneView(session, lane, interactive=False)")
     kernel.run("lane.create('Go on.')\nwhile not lane.text: time.sleep(0.01)")
     head, done, tail = ([display] for display in shown(kernel, cell))
-    if "Thought for" not in last_html(kernel, done):
-        kernel.until(lambda _: "Thought for" in last_html(kernel, done))
+    kernel.wait_until(lambda: "Thought for" in last_html(kernel, done))
     heard = kernel.listen(1.5)
     assert len(updates(heard, tail)) > 5
     assert updates(heard, done) == []
@@ -295,10 +294,10 @@ def test_the_box_sends_and_steers(kernel: Kernel) -> None:
     kernel.tell(field, "typed", "Plan a tr")
     kernel.tell(field, "say", "Plan a trip.")
     kernel.tell(field, "say", "Plan a trip.", step=0)
-    kernel.until(lambda _: kernel.widgets[field]["verb"] == "Steer")
-    kernel.until(lambda _: kernel.widgets[field]["value"] == "")
+    kernel.wait_until(lambda: kernel.widgets[field]["verb"] == "Steer")
+    kernel.wait_until(lambda: kernel.widgets[field]["value"] == "")
     kernel.tell(field, "say", "Keep it under 300 euros {x} $y")
-    kernel.until(lambda _: kernel.widgets[field]["said"] == "Sent as a steer.")
+    kernel.wait_until(lambda: kernel.widgets[field]["said"] == "Sent as a steer.")
     account = kernel.value("session.simulator.account")
     assert [e["input"] for e in account if e["kind"] == "steer"] == [
         "Keep it under 300 euros {x} $y"
@@ -326,7 +325,7 @@ def test_a_fork_is_shown_in_the_cell_of_the_box_that_made_it(kernel: Kernel) -> 
     assert "two" in second
     below = kernel.widget("AnyModel", lane="three")
     kernel.tell(below, "say", "Another way.")
-    kernel.until(lambda _: kernel.widgets[below]["said"] == "Sent as the next turn.")
+    kernel.wait_until(lambda: kernel.widgets[below]["said"] == "Sent as the next turn.")
     kernel.run("session['three'].wait(10)")
     kernel.listen(0.4)
     assert "Another way." in last_html(kernel, pictures(kernel, cells[0]))
@@ -339,7 +338,7 @@ def test_what_the_box_cannot_send_it_says_and_keeps(kernel: Kernel) -> None:
     kernel.run("LaneView(session, lane)")
     field = kernel.text_box()
     kernel.tell(field, "say", "and Porto?")
-    kernel.until(lambda _: "waits for 1 answer" in kernel.widgets[field]["said"])
+    kernel.wait_until(lambda: "waits for 1 answer" in kernel.widgets[field]["said"])
     assert kernel.widgets[field]["value"] == "and Porto?"
     assert kernel.widgets[field]["bad"] is True
 
@@ -356,7 +355,7 @@ def test_one_continuation_however_often_it_is_clicked(kernel: Kernel) -> None:
     assert send.disabled
     for end in (3, 6, 10):
         kernel.type(area, "18 °C, dry"[:end])
-    kernel.until(lambda _: not send.disabled)
+    kernel.wait_until(lambda: not send.disabled)
     # A form made by itself is another display of the same response, with buttons of its own.
     known = set(kernel.widgets)
     kernel.run(
@@ -369,7 +368,7 @@ def test_one_continuation_however_often_it_is_clicked(kernel: Kernel) -> None:
     other.press()
     send.press()
     send.press()
-    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    kernel.wait_until(lambda: "committed as resp_" in json.dumps(kernel.widgets))
     send.press()
     other.press()
     kernel.listen(0.8)
@@ -390,7 +389,7 @@ def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> No
     send = kernel.button("Send continuation")
     area = kernel.widget("TextareaModel")
     kernel.type(area, "18")
-    kernel.until(lambda _: not send.disabled)
+    kernel.wait_until(lambda: not send.disabled)
     busy = kernel.client.execute("time.sleep(1)")
     kernel.type(area, "18 °")
     send.press()
@@ -403,7 +402,7 @@ def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> No
     )
     # Only now the page lets go of the text that it held back while the kernel was busy.
     kernel.type(area, "18 °C, dry")
-    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    kernel.wait_until(lambda: "committed as resp_" in json.dumps(kernel.widgets))
     assert "18 °C, dry" in kernel.value("lane.text")
 
 
@@ -422,9 +421,9 @@ def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
     kernel.listen(0.2)
     kernel.subshell = subshell
     kernel.type(area, "18 °C, dry")
-    kernel.until(lambda _: not send.disabled)
+    kernel.wait_until(lambda: not send.disabled)
     send.press()
-    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    kernel.wait_until(lambda: "committed as resp_" in json.dumps(kernel.widgets))
     assert kernel.of(busy, "stream") == [], "the cell still sleeps"
     kernel.subshell = None
     kernel.until(lambda m: m["msg_type"] == "stream", 10)
@@ -443,7 +442,7 @@ def test_two_displays_pressed_on_subshells_at_once_send_one_continuation(kernel:
     kernel.run("pending_forms(session)")
     send, area = kernel.button("Send continuation"), kernel.widget("TextareaModel")
     kernel.type(area, "18 °C, dry")
-    kernel.until(lambda _: not send.disabled)
+    kernel.wait_until(lambda: not send.disabled)
     known = set(kernel.widgets)
     kernel.run(
         "own = ContinuationForm(session, lane, lane.required_input[0].parent_id); own.widget"
@@ -451,7 +450,7 @@ def test_two_displays_pressed_on_subshells_at_once_send_one_continuation(kernel:
     fresh = {comm: state for comm, state in kernel.widgets.items() if comm not in known}
     (comm,) = (comm for comm, state in fresh.items() if state.get("follows"))
     buttons = [send, Button(kernel, comm, send.index)]
-    kernel.until(lambda _: not buttons[1].disabled)
+    kernel.wait_until(lambda: not buttons[1].disabled)
     # Two pages, each with both displays, each on a subshell of its own; then the main shell, too.
     for number in range(4):
         for page, subshell in enumerate([*subshells, None]):
@@ -459,7 +458,7 @@ def test_two_displays_pressed_on_subshells_at_once_send_one_continuation(kernel:
             for button in buttons:
                 button.press(step=0, page=f"page {page} {number}")
     kernel.subshell = None
-    kernel.until(lambda _: "committed as resp_" in json.dumps(kernel.widgets))
+    kernel.wait_until(lambda: "committed as resp_" in json.dumps(kernel.widgets))
     for button in buttons:
         button.press()
     kernel.listen(0.5)
@@ -493,7 +492,7 @@ def test_what_a_tool_displays_stands_in_its_form_and_in_no_cell(kernel: Kernel) 
     kernel.run(f"import base64; PNG = '{PNG}'")
     shown = kernel.run(DISPLAYS)
     cell = kernel.run("lane.run_tool(lane.required_input[0].key); print('ran')")
-    kernel.until(lambda _: "displayed by get_weather (not sent)" in json.dumps(kernel.widgets))
+    kernel.wait_until(lambda: "displayed by get_weather (not sent)" in json.dumps(kernel.widgets))
     assert [m["content"]["text"] for m in kernel.of(cell, "stream")] == ["ran\n"]
     assert kernel.of(cell, "display_data") == kernel.of(cell, "clear_output") == []
     tool = kernel.value("lane.required_input[0].tool")
@@ -505,7 +504,7 @@ def test_what_a_tool_displays_stands_in_its_form_and_in_no_cell(kernel: Kernel) 
     assert "&lt;dry&gt;" in form
     assert f"data:image/png;base64,{PNG}" in form
     record = kernel.of(shown, "display_data")[0]["content"]["transient"]["display_id"]
-    kernel.until(lambda _: PNG in str(updates(kernel.messages, [record])))
+    kernel.wait_until(lambda: PNG in str(updates(kernel.messages, [record])))
     text = updates(kernel.messages, [record])[-1]["content"]["data"]["text/plain"]
     assert "displayed (not sent):" in text
 
@@ -536,19 +535,21 @@ def test_what_is_to_decide_is_decided_by_clicks(kernel: Kernel) -> None:
     kernel.run("start(kept); lane.create('hello').wait(10); lane.wait(10)")
     cell = kernel.run("LaneView(session, lane)")
     kernel.run("lane.create('please wait')\nwhile lane.state != 'running': time.sleep(0.01)\ncut()")
-    kernel.until(lambda _: _buttons(kernel) >= {"Continue", "Rebuild", "Leave", "Send again"}, 15)
+    kernel.wait_until(
+        lambda: _buttons(kernel) >= {"Continue", "Rebuild", "Leave", "Send again"}, 15
+    )
     kernel.listen(0.3)
     assert "Keep it &lt;short&gt;" in last_html(kernel, shown(kernel, cell))
     again = kernel.button("Send again")
     go_on = kernel.button("Continue")
     go_on.press()
     go_on.press()
-    kernel.until(lambda _: "Continue from resp_" in json.dumps(kernel.widgets))
+    kernel.wait_until(lambda: "Continue from resp_" in json.dumps(kernel.widgets))
     kernel.listen(0.3)
     assert len(_decisions(kernel)["children"]) == 2, "the steer, and the request that was cut off"
     for _ in range(3):
         again.press()
-    kernel.until(lambda _: not _decisions(kernel)["children"])
+    kernel.wait_until(lambda: not _decisions(kernel)["children"])
     assert kernel.value("lane.wait(10)") == "idle"
     requests = [e for e in kernel.value("session.simulator.account") if e["kind"] == "request"]
     assert len(requests) == 3
@@ -564,10 +565,10 @@ def test_a_failed_steer_is_back_in_the_box_when_its_cell_has_ended(kernel: Kerne
         "steer = lane.steer('Shorter')\nsteer.wait(10); time.sleep(0.5)"
     )
     assert kernel.widgets[field]["value"] == "", "while a cell runs nobody knows what is typed"
-    kernel.until(lambda _: kernel.widgets[field]["value"] == "Shorter")
-    kernel.until(lambda _: kernel.widgets[field]["verb"] == "Send as next turn")
+    kernel.wait_until(lambda: kernel.widgets[field]["value"] == "Shorter")
+    kernel.wait_until(lambda: kernel.widgets[field]["verb"] == "Send as next turn")
     kernel.tell(field, "say", "Shorter")
-    kernel.until(lambda _: kernel.widgets[field]["value"] == "")
+    kernel.wait_until(lambda: kernel.widgets[field]["value"] == "")
     assert kernel.value("[lane.wait(10), lane.text]") == ["idle", "Shorter"]
 
 

@@ -154,7 +154,7 @@ def test_the_menu_follows_the_cells_and_takes_the_value_of_that_moment(kernel: K
     menu = results[0]
     assert kernel.widgets[menu]["_options_labels"] == ["from a variable …", "weather · dict"]
     kernel.run("_hidden = 1; answer = 'it is dry'; json = __import__('json')")
-    kernel.until(lambda _: "answer · str" in kernel.widgets[menu]["_options_labels"])
+    kernel.wait_until(lambda: "answer · str" in kernel.widgets[menu]["_options_labels"])
     labels = kernel.widgets[menu]["_options_labels"]
     assert labels == ["from a variable …", "answer · str", "weather · dict"], "no modules, no names"
     chosen = {"index": labels.index("weather · dict")}
@@ -162,12 +162,9 @@ def test_the_menu_follows_the_cells_and_takes_the_value_of_that_moment(kernel: K
     areas = [
         state for state in kernel.widgets.values() if state.get("_model_name") == "TextareaModel"
     ]
-    kernel.until(lambda _: any('"sat": "dry"' in area["value"] for area in areas))
+    kernel.wait_until(lambda: any('"sat": "dry"' in area["value"] for area in areas))
     assert kernel.widgets[menu]["index"] == 0, "the menu is ready for the next one"
     kernel.run("weather['sat'] = 'rain'")
-    saved = [state for state in kernel.widgets.values() if "saved; you may" in str(state)]
-    while not saved:
-        kernel.until(lambda _: True)
-        saved = [state for state in kernel.widgets.values() if "saved; you may" in str(state)]
+    kernel.wait_until(lambda: "saved; you may" in str(kernel.widgets))
     items = kernel.value("[asked.item for asked in lane.required_input if asked.item]")
     assert [item["output"] for item in items] == ['{"sat":"dry"}']
