@@ -64,20 +64,28 @@ class Kernel:
         )
         key: str = message["header"]["msg_id"]
         self._send(message)
-        self.until(
-            lambda m: (
-                m["msg_type"] == "status"
-                and m["content"]["execution_state"] == "idle"
-                and m["parent_header"].get("msg_id") == key
-            ),
-            timeout,
-        )
-        # As every front end does; and ipykernel 7.3 stops reading requests after some dozens that
-        # come while their predecessor's reply is still being sent.
-        self._reply(key, timeout)
+        self.end(key, timeout)
         for message in self.of(key, "error"):
             raise AssertionError("\n".join(message["content"]["traceback"]))
         return key
+
+    def end(self, key: str, timeout: float = 10.0) -> None:
+        """Read messages until a cell has ended, which it may have already, and was replied to.
+
+        As every front end does; and ipykernel 7.3 stops reading requests after some dozens that
+        come while their predecessor's reply is still being sent.
+        """
+
+        def ended(message: Message) -> bool:
+            return (
+                message["msg_type"] == "status"
+                and message["content"]["execution_state"] == "idle"
+                and message["parent_header"].get("msg_id") == key
+            )
+
+        if not any(map(ended, self.messages)):
+            self.until(ended, timeout)
+        self._reply(key, timeout)
 
     def _reply(self, key: str, timeout: float) -> None:
         end = time.monotonic() + timeout

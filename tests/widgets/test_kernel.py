@@ -393,13 +393,7 @@ def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> No
     busy = kernel.client.execute("time.sleep(1)")
     kernel.type(area, "18 °")
     send.press()
-    kernel.until(
-        lambda m: (
-            m["msg_type"] == "status"
-            and m["content"]["execution_state"] == "idle"
-            and m["parent_header"].get("msg_id") == busy
-        )
-    )
+    kernel.end(busy)
     # Only now the page lets go of the text that it held back while the kernel was busy.
     kernel.type(area, "18 °C, dry")
     kernel.wait_until(lambda: "committed as resp_" in json.dumps(kernel.widgets))
@@ -426,7 +420,8 @@ def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
     kernel.wait_until(lambda: "committed as resp_" in json.dumps(kernel.widgets))
     assert kernel.of(busy, "stream") == [], "the cell still sleeps"
     kernel.subshell = None
-    kernel.until(lambda m: m["msg_type"] == "stream", 10)
+    kernel.end(busy)
+    assert kernel.of(busy, "stream")
     assert "18 °C, dry" in kernel.value("lane.text")
 
 
