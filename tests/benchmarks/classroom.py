@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_client.manager import KernelManager
 
-from tests.benchmarks.lab_memory import mib, tree_of
+from tests.support.memory import mib, tree_of
 
 if TYPE_CHECKING:
     from jupyter_client.blocking import BlockingKernelClient

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
+
+import pytest
 
 from tests.notebooks.lessons import FOLDER, LESSONS
 
@@ -44,3 +48,16 @@ def test_postbuild_can_be_run_and_copies_what_is_there() -> None:
     copied = re.findall(r"^cp (binder/\S+)", script.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(copied) == 2
     assert all((FOLDER.parent / name).is_file() for name in copied)
+
+
+@pytest.mark.parametrize(
+    "module", re.findall(r"python -m (tests\S+)", (FOLDER.parent / ".ci/binder").read_text())
+)
+def test_what_binder_runs_asks_for_nothing_that_only_developers_have(module: str) -> None:
+    only_theirs = ("pytest", "playwright", "hypothesis", "openai", "letta_client")
+    program = f"""
+import importlib, sys
+sys.modules.update(dict.fromkeys({only_theirs}))  # whoever imports one of them is refused
+importlib.import_module({module!r})
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=FOLDER.parent, check=True)
