@@ -8,7 +8,7 @@ import pytest
 
 from steer_nb.simulator import SCENARIOS
 from steer_nb.wire import cancelled_fields, fill_stub, stub_for
-from tests.support.simulated import answer, calls_of, text_of, wire
+from tests.support.simulated import ENDS, answer, calls_of, text_of, wire
 
 WEATHER = [{"type": "function", "name": "get_weather", "parameters": None, "strict": None}]
 PROMPTS = ("Start in Oslo.", "Is that all?", "Do it again, please!", "Thanks")
@@ -25,7 +25,7 @@ async def steered(line, prompt, *steers, **fields):
         seen = len(line.events)
         for text in steers:
             await line.steer(target, text)
-        first = await line.end()
+        await line.end()
         fates = ("response.steer.accepted", "response.steer.failed")
         while sum(event["type"] in fates for event in line.events[seen:]) < len(steers):
             await line.until(*fates)
@@ -33,10 +33,12 @@ async def steered(line, prompt, *steers, **fields):
             break
     else:
         raise AssertionError("no steer was ever in time")
+    # The fate of a later steer may come behind the successor's end.
+    first, *successors = [one["response"] for one in line.events[seen:] if one["type"] in ENDS]
     if calls_of(first):
         results = [answer(call) for call in calls_of(first)]
         return await line.ask(results, previous_response_id=first["id"], **fields)
-    return await line.end()
+    return successors[0] if successors else await line.end()
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
