@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from steer_nb.ledger.state import RequiredInputState, ResponseState, SteerState
+    from steer_nb.ledger.contents import RequiredInputState
+    from steer_nb.ledger.state import ResponseState, SteerState
 
 __all__ = ["JournalTail", "Narrator", "spell"]
 

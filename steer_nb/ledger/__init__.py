@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from steer_nb.ledger import recovery, rules
+from steer_nb.ledger.contents import CallResult, ItemState, RequiredInputState, ToolRun
 from steer_nb.ledger.dialects import Dialect, dialect_named
 from steer_nb.ledger.fold import Ledger
 from steer_nb.ledger.messages import event_of, foreign_type
 from steer_nb.ledger.runs import Run, run_at
 from steer_nb.ledger.state import (
     DEFAULT_LANE,
-    CallResult,
     ConnectionState,
     InjectState,
-    ItemState,
     LaneState,
     RequestState,
-    RequiredInputState,
     ResponseState,
     ServerErrorState,
     SteerState,
-    ToolRun,
 )
 
 __all__ = [

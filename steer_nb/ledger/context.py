@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from steer_nb.wire import cancelled_fields, fill_stub, is_answer, stub_for, stub_key
 
 if TYPE_CHECKING:
+    from steer_nb.ledger.contents import ItemState
     from steer_nb.ledger.fold import Ledger
-    from steer_nb.ledger.state import ItemState, ResponseState
+    from steer_nb.ledger.state import ResponseState
 
 __all__ = ["Context", "as_items", "rebuild", "said_to"]
 

@@ -14,8 +14,9 @@ from steer_nb.wire.credentials import hidden_fields
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
+    from steer_nb.ledger.contents import RequiredInputState
     from steer_nb.ledger.fold import Ledger
-    from steer_nb.ledger.state import LaneState, RequiredInputState, ResponseState
+    from steer_nb.ledger.state import LaneState, ResponseState
     from steer_nb.trace.entries import Entry
 
 __all__ = ["ask_again", "input_drafted", "recovered", "said", "text_drafted"]

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from steer_nb.ledger import required
 from steer_nb.ledger.deciding import decide
-from steer_nb.ledger.state import InjectState, RequiredInputState, ResponseState
+from steer_nb.ledger.state import InjectState, ResponseState
 from steer_nb.wire import stub_for
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
+    from steer_nb.ledger.contents import RequiredInputState
     from steer_nb.ledger.fold import Ledger
     from steer_nb.ledger.state import LaneState
     from steer_nb.trace.entries import Entry

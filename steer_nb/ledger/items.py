@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steer_nb.ledger import required
-from steer_nb.ledger.state import ItemState, ResponseState
+from steer_nb.ledger.contents import ItemState
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
     from steer_nb.ledger.fold import Ledger
+    from steer_nb.ledger.state import ResponseState
     from steer_nb.trace.entries import Entry
 
 __all__ = ["delta", "finish", "item_added", "item_finished", "other", "part_finished"]

@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from steer_nb.ledger import keeping, required
-from steer_nb.ledger.state import CallResult, ItemState, LaneState, ResponseState
+from steer_nb.ledger.contents import CallResult, ItemState
+from steer_nb.ledger.state import LaneState, ResponseState
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f

@@ -12,18 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from steer_nb.errors import InvalidInput
 from steer_nb.ledger import drafts
-from steer_nb.ledger.state import (
-    InjectState,
-    RequestState,
-    RequiredInputState,
-    ResponseState,
-    ToolRun,
-)
+from steer_nb.ledger.contents import RequiredInputState, ToolRun
 from steer_nb.wire import is_answer, stub_key
 
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
     from steer_nb.ledger.fold import Ledger
+    from steer_nb.ledger.state import InjectState, RequestState, ResponseState
     from steer_nb.trace.entries import Entry
 
 __all__ = [

@@ -14,15 +14,9 @@ from steer_nb.ledger.required import active_continuation
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from steer_nb.ledger.contents import RequiredInputState
     from steer_nb.ledger.fold import Ledger
-    from steer_nb.ledger.state import (
-        InjectState,
-        LaneState,
-        LaneWord,
-        RequestState,
-        RequiredInputState,
-        ResponseState,
-    )
+    from steer_nb.ledger.state import InjectState, LaneState, LaneWord, RequestState, ResponseState
 
 __all__ = [
     "answerable",

@@ -10,7 +10,8 @@ from steer_nb.widgets.text import CAP, clip, esc, esc_strict, first_text, paragr
 from steer_nb.widgets.words import continued, elapsed, gone, part_tail
 
 if TYPE_CHECKING:
-    from steer_nb.ledger.state import ItemState, RequiredInputState, ResponseState
+    from steer_nb.ledger.contents import ItemState, RequiredInputState
+    from steer_nb.ledger.state import ResponseState
     from steer_nb.widgets.reading import Reader
 
 __all__ = ["LIVE_CAP", "item_html"]

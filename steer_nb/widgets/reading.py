@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from steer_nb.widgets.markdown import Blocks, fence_after, markdown
 
 if TYPE_CHECKING:
-    from steer_nb.ledger.state import ItemState
+    from steer_nb.ledger.contents import ItemState
 
 __all__ = ["LINES", "Reader", "Window"]
 

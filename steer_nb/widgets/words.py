@@ -14,12 +14,8 @@ from steer_nb.widgets.text import NONE, clip, clock, count, first_text, grouped,
 
 if TYPE_CHECKING:
     from steer_nb.ledger import Ledger
-    from steer_nb.ledger.state import (
-        ConnectionState,
-        ItemState,
-        LaneState,
-        ResponseState,
-    )
+    from steer_nb.ledger.contents import ItemState
+    from steer_nb.ledger.state import ConnectionState, LaneState, ResponseState
     from steer_nb.trace.entries import Entry
 
 __all__ = [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from steer_nb.ledger.state import ItemState
+from steer_nb.ledger.contents import ItemState
 from steer_nb.widgets import markdown as module
 from steer_nb.widgets.markdown import Blocks, fence_after, markdown
 from steer_nb.widgets.reading import LINES, Reader, Window
