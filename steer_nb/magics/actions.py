@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from steer_nb.magics.finding import find_lane, find_message, find_session, open_session
 from steer_nb.magics.grammar import CELL
 from steer_nb.magics.helping import topic
 from steer_nb.magics.namespace import find_tools, find_values
 from steer_nb.magics.parsing import Parsed, refuse
-from steer_nb.magics.reader import did_you_mean
 from steer_nb.magics.showing import Status, say
 from steer_nb.wire.naming import short_id
 
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from steer_nb.client import Inject, Lane, Replay, Response, Session, Steer
+    from steer_nb.client import Lane, Replay, Response, Session, Steer
     from steer_nb.client.checking import Check
-    from steer_nb.ledger import Ledger
     from steer_nb.simulator.threaded import Dialect
     from steer_nb.trace import Trace, TraceSet
     from steer_nb.widgets import BoardView, LaneView
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST = 6
 
-__all__ = ["glance", "open_session", "perform", "perform_cell", "undecided_keys"]
+__all__ = ["glance", "perform", "perform_cell"]
 
 
 def perform(parsed: Parsed, spaces: Spaces) -> Any:
@@ -63,7 +61,7 @@ def perform_cell(parsed: Parsed, text: str, spaces: Spaces) -> Response | Steer:
     assert parsed.command is CELL
     if not text.strip():
         refuse("The cell is empty: what to send stands below the %%steer line.", text)
-    lane = _lane(parsed.get("lane"))
+    lane = find_lane(parsed.get("lane"))
     values = find_values(parsed.get("vars", ()), spaces)
     content: Any = [text, *values] if values else text
     handle: Response | Steer
@@ -89,39 +87,6 @@ def glance() -> None:
     for name, word in session.status()["lanes"].items():
         say(f"  {name}: {_word(word)}")
     say("%steer help tells what can be done.")
-
-
-def open_session() -> Session | None:
-    """Return the current session, if there is one; the client is not loaded for that."""
-    client = sys.modules.get("steer_nb.client")
-    if client is None or not client.sessions():
-        return None
-    session: Session = client.current_session()
-    return session
-
-
-def _session() -> Session:
-    session = open_session()
-    if session is None:
-        refuse("Nothing is connected: begin with %steer connect, or %steer connect --simulate.")
-    return session
-
-
-def _lane(name: str | None) -> Lane:
-    """Find an open lane. Only the default lane opens by itself: a typing error must not."""
-    from steer_nb.ledger import DEFAULT_LANE
-
-    session = _session()
-    lanes = session.lanes
-    if name is None or name == DEFAULT_LANE:
-        return lanes[DEFAULT_LANE] if DEFAULT_LANE in lanes else session.lane()
-    if name not in lanes:
-        if session.closed:
-            refuse(f"Session {session.name} is closed: %steer connect opens it again.", name)
-        near = did_you_mean(name, lanes)
-        known = f" Open are: {', '.join(lanes)}." if lanes and not near else ""
-        refuse(f"No lane {name!r} is open.{near}{known} Open it with: %steer open {name}", name)
-    return lanes[name]
 
 
 def _tell(lane: Lane, handle: Response | Steer) -> None:
@@ -197,18 +162,18 @@ def _open(parsed: Parsed, spaces: Spaces) -> Lane:
         given["tools"] = find_tools(parsed.get("tools"), spaces)
     for field in settings.keys() & given.keys():
         refuse(f"{field} is given twice: as --{field} and as --set {field}.", field)
-    return _session().lane(parsed.get("lane"), **settings, **given)
+    return find_session().lane(parsed.get("lane"), **settings, **given)
 
 
 def _send(parsed: Parsed, _: Spaces) -> Response | Steer:
-    lane = _lane(parsed.get("lane"))
+    lane = find_lane(parsed.get("lane"))
     handle = lane.send(parsed.get("text"))
     _tell(lane, handle)
     return handle
 
 
 def _cancel(parsed: Parsed, _: Spaces) -> Response:
-    lane = _lane(parsed.get("lane"))
+    lane = find_lane(parsed.get("lane"))
     response = lane.cancel()
     what = "stop" if response.status == "in_progress" else "cancel"
     say(f"Asked the server to {what} {short_id(response.id or response.key)} of {lane.name}.")
@@ -219,41 +184,41 @@ def _pending(parsed: Parsed, _: Spaces) -> Any:
     from steer_nb.widgets import pending_forms
 
     name = parsed.get("lane")
-    return pending_forms(_session(), _lane(name).name if name else None)
+    return pending_forms(find_session(), find_lane(name).name if name else None)
 
 
 def _lanes(_parsed: Parsed, _: Spaces) -> BoardView:
     from steer_nb.widgets import BoardView
 
-    return BoardView(_session())
+    return BoardView(find_session())
 
 
 def _status(_parsed: Parsed, _: Spaces) -> Status:
-    return Status(_session().status())
+    return Status(find_session().status())
 
 
 def _show(parsed: Parsed, _: Spaces) -> LaneView:
     from steer_nb.widgets import LaneView
 
-    return LaneView(_session(), _lane(parsed.get("lane")))
+    return LaneView(find_session(), find_lane(parsed.get("lane")))
 
 
 def _frame(parsed: Parsed, _: Spaces) -> pd.DataFrame:
-    trace = _session().trace
+    trace = find_session().trace
     return trace.frame(parsed.get("name"), parsed.get("columns"), lane=parsed.get("lane"))
 
 
 def _timeline(parsed: Parsed, _: Spaces) -> alt.LayerChart:
-    return _session().trace.plot.timeline(parsed.get("lane"))
+    return find_session().trace.plot.timeline(parsed.get("lane"))
 
 
 def _wait(parsed: Parsed, _: Spaces) -> None:
     timeout, name = parsed.get("timeout"), parsed.get("lane")
     if name:
-        lane = _lane(name)
+        lane = find_lane(name)
         words: Mapping[str, str] = {lane.name: lane.wait(timeout)}
     else:
-        words = _session().wait(timeout)
+        words = find_session().wait(timeout)
     for lane_name, word in words.items():
         say(f"{lane_name}: {_word(word)}")
     if not words:
@@ -261,7 +226,7 @@ def _wait(parsed: Parsed, _: Spaces) -> None:
 
 
 def _save(parsed: Parsed, _: Spaces) -> None:
-    trace = _session().trace
+    trace = find_session().trace
     path = trace.save(parsed.get("path"))
     say(f"Saved {len(trace)} entries to {path}.")
 
@@ -270,7 +235,7 @@ def _export(parsed: Parsed, _: Spaces) -> None:
     from steer_nb.frames.export import export_as
 
     said = export_as(
-        _session().trace,
+        find_session().trace,
         parsed.get("kind"),
         parsed.get("path"),
         lane=parsed.get("lane"),
@@ -326,11 +291,11 @@ def _recover(parsed: Parsed, spaces: Spaces) -> Session:
 
 def _check(parsed: Parsed, _: Spaces) -> Check:
     name = parsed.get("lane")
-    return _lane(name).check() if name else _session().check()
+    return find_lane(name).check() if name else find_session().check()
 
 
 def _resume(parsed: Parsed, _: Spaces) -> None:
-    lane = _lane(parsed.get("lane"))
+    lane = find_lane(parsed.get("lane"))
     offer, word = lane.recovery, parsed.get("choice")
     lane.recover(word)
     if offer is not None:
@@ -340,43 +305,15 @@ def _resume(parsed: Parsed, _: Spaces) -> None:
         say("What it waits for: %steer pending")
 
 
-def undecided_keys(session: Session) -> list[str]:
-    """List the local keys of the messages that a person has to decide on."""
-    return [what for what in session.status()["to_decide"] if not what.startswith("lane ")]
-
-
-def _message(key: str) -> Response | Steer | Inject:
-    """Find a message by its local key, a steer by its id too."""
-    from steer_nb.client import Inject, Response, Steer
-
-    session = _session()
-
-    def find(ledger: Ledger) -> tuple[str, type[Response | Steer | Inject]] | None:
-        if key in ledger.steers:
-            return key, Steer
-        if key in ledger.requests:
-            return key, Response
-        if key in ledger.injects:
-            return key, Inject
-        return next(((s.key, Steer) for s in ledger.steers.values() if s.steer_id == key), None)
-
-    found = session.read(find)
-    if found is None:
-        keys = undecided_keys(session)
-        known = f" To decide: {', '.join(keys)}." if keys else " Nothing is to be decided."
-        refuse(f"There is no message {key!r}.{did_you_mean(key, keys) or known}", key)
-    return found[1](session, found[0])
-
-
 def _again(parsed: Parsed, _: Spaces) -> Response | Steer:
-    message = _message(parsed.get("key"))
+    message = find_message(parsed.get("key"))
     handle = message.send_again()
     _tell(handle.lane, handle)
     return handle
 
 
 def _drop(parsed: Parsed, _: Spaces) -> None:
-    message = _message(parsed.get("key"))
+    message = find_message(parsed.get("key"))
     message.drop()
     say(f"{message.key} is dropped: it is not sent again.")
 
@@ -390,12 +327,12 @@ def _nest(_parsed: Parsed, _: Spaces) -> None:
 def _close(parsed: Parsed, _: Spaces) -> None:
     name = parsed.get("lane")
     if name:
-        lane = _lane(name)
+        lane = find_lane(name)
         left = lane.in_flight
         lane.close()
         say(f"Lane {lane.name} is closed.{_left(left)}")
     else:
-        session = _session()
+        session = find_session()
         left = session.in_flight
         session.close()
         say(f"Session {session.name} is closed.{_left(left)}")

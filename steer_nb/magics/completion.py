@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steer_nb.errors import TraceError
-from steer_nb.magics.actions import open_session, undecided_keys
 from steer_nb.magics.completing import Offer, complete
+from steer_nb.magics.finding import open_session, undecided_keys
 from steer_nb.magics.grammar import CELL, COMMANDS
 
 if TYPE_CHECKING:
