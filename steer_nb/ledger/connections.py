@@ -18,7 +18,6 @@ from steer_nb.wire.letta import FAULT_KINDS
 if TYPE_CHECKING:
     from steer_nb.ledger import facts as f
     from steer_nb.ledger.fold import Ledger
-    from steer_nb.ledger.state import LaneState
     from steer_nb.trace.entries import Entry
 
 __all__ = [
