@@ -55,18 +55,22 @@ class KeptFrame:
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = columns
         self._rows: list[Row] = []
-        self._frame = frame_of(columns, {})
+        self._frame: pd.DataFrame | None = None
 
     def update(self, rows: list[Row]) -> pd.DataFrame:
         """Give the frame of these rows. The frame is shared: hand out copies."""
-        same = _same(self._rows, rows)
-        if same and any(_grown(column, self._frame) for column in self._columns):
-            same = 0  # words of rows that are gone must not stay behind
-        if same < len(rows) or same < len(self._rows):
-            parts = [self._frame.iloc[:same], self._made(rows[same:])]
-            self._frame = join(self._columns, [part for part in parts if len(part)] or parts[1:])
-        self._rows = rows
-        return self._frame
+        frame = self._frame
+        if frame is None:
+            frame = self._made(rows)
+        else:
+            same = _same(self._rows, rows)
+            if same and any(_grown(column, frame) for column in self._columns):
+                same = 0  # words of rows that are gone must not stay behind
+            if same < len(rows) or same < len(self._rows):
+                parts = [frame.iloc[:same], self._made(rows[same:])]
+                frame = join(self._columns, [part for part in parts if len(part)] or parts[1:])
+        self._rows, self._frame = rows, frame
+        return frame
 
     def _made(self, rows: list[Row]) -> pd.DataFrame:
         values = {column.name: [row.get(column.name) for row in rows] for column in self._columns}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -34,12 +34,12 @@ class Table:
     groups: tuple[Columns, ...]
     n_default: int
 
-    @property
+    @cached_property
     def default(self) -> Columns:
         """The columns that it has where none are asked for."""
         return reduce(add, self.groups[: self.n_default])
 
-    @property
+    @cached_property
     def all(self) -> Columns:
         """Every column that it can have."""
         return reduce(add, self.groups)

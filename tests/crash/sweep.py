@@ -25,6 +25,7 @@ from tests.crash.proxy import Cut, Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from multiprocessing.context import ForkServerContext
     from multiprocessing.process import BaseProcess
 
     from tests.crash.proxy import Kill, Side
@@ -51,10 +52,9 @@ __all__ = [
 MEMORY = Path("/dev/shm")
 SIDES: tuple[Side, ...] = ("before", "after")
 PRELOADED = [
-    "tests.crash.person", "tests.crash.plans", "tests.crash.letta.person",
-    "docstring_parser", "filelock", "httpx",
+    "tests.crash.sweep", "tests.crash.letta.sweep", "docstring_parser", "filelock", "httpx",
 ]  # fmt: skip
-"""What each killed process would have to import by itself."""
+"""What each process that tries points, and each that is killed, would have to import by itself."""
 RECOVERING = 8
 """Within so many messages after a crash, what was in flight is decided on."""
 
@@ -184,14 +184,7 @@ class Victim:
 
     def lived_and_died(self, target: Callable[..., None], arguments: tuple[object, ...]) -> bool:
         """Let it live; whether it was killed, and did not come to its own end."""
-        context = multiprocessing.get_context("forkserver")
-        # The server that the processes are forked from finds this package only so.
-        root = str(Path(__file__).parents[2])
-        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        if root not in paths:
-            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, *paths]))
-        context.set_forkserver_preload(PRELOADED)
-        self._process = process = context.Process(target=target, args=arguments, daemon=True)
+        self._process = process = _forking().Process(target=target, args=arguments, daemon=True)
         process.start()
         self._lives.set()
         process.join(30)
@@ -229,8 +222,21 @@ def workers() -> int:
 
 def pool_of(workers: int) -> ProcessPoolExecutor:
     """Processes to map `run_point` over points with."""
-    spawn = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=spawn, initializer=_hurry)
+    able = "forkserver" in multiprocessing.get_all_start_methods()
+    context = _forking() if able else multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_hurry)
+
+
+def _forking() -> ForkServerContext:
+    """Processes that are forked from one that has imported what all of them need."""
+    # The server that the processes are forked from finds this package only so.
+    root = str(Path(__file__).parents[2])
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if root not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, *paths]))
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    return context
 
 
 def _hurry() -> None:

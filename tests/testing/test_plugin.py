@@ -46,12 +46,6 @@ def run(project, *words):
     return project.runpytest_subprocess("--strict-markers", "-p", "no:cacheprovider", *words)
 
 
-def test_the_sites_page(project):
-    """Its first example, as it stands."""
-    project.makepyfile(test_agent=Page(SITE / "testing.md").blocks()[0])
-    run(project).assert_outcomes(passed=1)
-
-
 def test_who_does_not_use_it_loads_nothing(project):
     project.makepyfile(
         """
@@ -65,20 +59,6 @@ def test_who_does_not_use_it_loads_nothing(project):
     )
     # Others' plugins, such as pytest-asyncio, would load some of it themselves.
     run(project, "-p", "no:asyncio", "-p", "no:anyio").assert_outcomes(passed=1)
-
-
-def test_use_loads_neither_pandas_nor_widgets(project):
-    project.makepyfile(
-        """
-        import sys
-        from client import ask
-
-        def test_stock_client(responses_simulator):
-            assert ask(responses_simulator, "Plan a trip to Rome.").output_text
-            assert not {"pandas", "ipywidgets", "IPython", "ipykernel"} & {*sys.modules}
-        """
-    )
-    run(project).assert_outcomes(passed=1)
 
 
 def test_marks_and_settings(project):
@@ -113,8 +93,13 @@ def test_marks_and_settings(project):
 
 
 def test_what_tests_do(project):
-    """Each has its own server, with a clock; what it leaves open or broken fails nothing."""
+    """Each has its own server, with a clock; what it leaves open or broken fails nothing.
+
+    Beside them stands the first example of the site's page, as it is there. None of all that loads
+    pandas or widgets.
+    """
     project.makepyfile(
+        test_agent=Page(SITE / "testing.md").blocks()[0],
         test_own="""
         import socket
         import pytest
@@ -154,8 +139,16 @@ def test_what_tests_do(project):
             connection.response.create(model="gpt-6-astra", input="Hi.", stream_id="")
             assert connection.recv().error.code == "invalid_stream_id"
         """,
+        test_what_is_loaded="""
+        import sys
+        from client import ask
+
+        def test_stock_client(responses_simulator):
+            assert ask(responses_simulator, "Plan a trip to Rome.").output_text
+            assert not {"pandas", "ipywidgets", "IPython", "ipykernel"} & {*sys.modules}
+        """,
     )
-    run(project).assert_outcomes(passed=6)
+    run(project).assert_outcomes(passed=8)
 
 
 def test_scenario_file_beside_the_test(project):

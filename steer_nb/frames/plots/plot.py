@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import altair as alt
-    import pandas as pd
 
     from steer_nb.frames.metrics.measures import Tables
     from steer_nb.frames.plots.layout import Unit
@@ -95,8 +94,10 @@ class Plot:
         if is_untimed(self._tables) and not wall:
             frame = timeline_frame(in_order(self._tables), lane)
             return draw_timeline(frame, unit="messages", width=width)
+        self._need_times()
+        frame = timeline_frame(self._tables, lane)
         unit: Unit = "UTC" if wall else "seconds"
-        return self._noted(draw_timeline(self._timed(lane), unit=unit, width=width), lane)
+        return self._noted(draw_timeline(frame, unit=unit, width=width), lane)
 
     def tokens(
         self, lane: str | None = None, *, per_second: bool = False, width: int = _WIDTH
@@ -126,7 +127,7 @@ class Plot:
         _need_altair()
         from steer_nb.frames.plots import draw_series as draw
 
-        self._timed(lane)
+        self._need_times()
         if per_second:
             rates = series.token_rates(self._tables, lane)
             return self._noted(draw.draw_token_rates(*rates, width=width), lane)
@@ -168,7 +169,7 @@ class Plot:
         _need_altair()
         from steer_nb.frames.plots import draw_series as draw
 
-        self._timed(lane)
+        self._need_times()
         if by_response:
             spans, facts = series.gap_spans(self._tables, lane, stall_s=stall_s)
             chart = draw.draw_gap_spans(spans, facts, stall_s=stall_s, width=width)
@@ -201,7 +202,7 @@ class Plot:
         _need_altair()
         from steer_nb.frames.plots import draw_series as draw
 
-        self._timed(lane)
+        self._need_times()
         times = series.latency_times(self._tables, lane)
         return self._noted(draw.draw_latencies(*times, width=width), lane)
 
@@ -235,15 +236,14 @@ class Plot:
         charts.check(path)
         return charts.save(self.timeline() if chart is None else chart, path)
 
-    def _timed(self, lane: str | None) -> pd.DataFrame:
-        """What the timeline shows; fails where there are events, and none has a time."""
+    def _need_times(self) -> None:
+        """Fail where there are events, and none has a time."""
         if is_untimed(self._tables):
             msg = (
                 "This trace was recorded without times, so there is nothing to draw over time. "
                 "What came after what is in plot.timeline(), and in trace.frames.responses."
             )
             raise InvalidInput(msg, field="trace", rule="a recording with times")
-        return timeline_frame(self._tables, lane)
 
     def _noted(self, chart: alt.LayerChart, lane: str | None) -> alt.LayerChart:
         """Say of traces that no time axis has a place for that they are not in the picture."""

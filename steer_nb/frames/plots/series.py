@@ -12,7 +12,7 @@ from steer_nb.frames.metrics.usage import counted_once
 from steer_nb.frames.plots.schema import GapBins, LatencyTimes, TokenSteps
 from steer_nb.frames.plots.texts import cut, lane_names, only_lane
 from steer_nb.frames.plots.thinning import thin_steps
-from steer_nb.frames.plots.timeline import timeline_frame
+from steer_nb.frames.plots.timeline import response_bars
 
 if TYPE_CHECKING:
     from steer_nb.frames.metrics.measures import Tables
@@ -28,8 +28,7 @@ _SMALLEST_S: Final = 1e-4
 
 def _ended(tables: Tables, lane: str | None) -> pd.DataFrame:
     """Responses as the timeline has them: with a lane, a start and an end."""
-    frame = timeline_frame(tables, lane)
-    return frame[frame["kind"] == "response"].set_index(["trace_id", "response_id"])
+    return response_bars(tables, lane).set_index(["trace_id", "response_id"])
 
 
 def token_steps(tables: Tables, lane: str | None = None, most: int = _MOST_STEPS) -> pd.DataFrame:

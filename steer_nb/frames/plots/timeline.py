@@ -14,7 +14,7 @@ from steer_nb.frames.plots.texts import cut, lane_names, only_lane
 if TYPE_CHECKING:
     from steer_nb.frames.metrics.measures import Tables
 
-__all__ = ["timeline_frame"]
+__all__ = ["response_bars", "timeline_frame"]
 
 _KEY: Final = ["trace_id", "response_id"]
 _CONTINUED: Final = ("tool_continuation", "approval_continuation", "steer_explicit")
@@ -52,7 +52,6 @@ def timeline_frame(tables: Tables, lane: str | None = None) -> pd.DataFrame:
     >>> list(frame)[2:6]
     ['lane', 'kind', 'state', 'start_s']
     """
-    names = lane_names(tables)
     times = _Times(tables)
     responses = times.responses
     parts = [
@@ -67,6 +66,17 @@ def timeline_frame(tables: Tables, lane: str | None = None) -> pd.DataFrame:
         _forks(responses),
         _closes(tables, times),
     ]
+    return _in_lanes(parts, tables, lane)
+
+
+def response_bars(tables: Tables, lane: str | None = None) -> pd.DataFrame:
+    """List those rows of the timeline that are responses, without the cost of the others."""
+    return _in_lanes([_responses(_Times(tables).responses)], tables, lane)
+
+
+def _in_lanes(parts: list[pd.DataFrame], tables: Tables, lane: str | None) -> pd.DataFrame:
+    """Put rows together by lane and time, with what is said of every kind alike."""
+    names = lane_names(tables)
     whole = pd.concat([part.astype(object) for part in parts if len(part)] or [parts[0]])
     whole = whole.reset_index(drop=True)
     whole["lane"] = whole["lane_id"].map(names) if len(whole) else None
