@@ -82,6 +82,7 @@ def test_what_was_left_out_is_said_above(crowd: Trace) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_every_picture_is_a_chart_to_change_further(told: Trace, name: str) -> None:
     made = chart(told, name)
+    assert "recorded without times" not in made.to_json()
     assert isinstance(made, alt.LayerChart)
     changed = made.properties(width=300).configure_axis(grid=False)
     assert type(changed) is type(made), "it is still displayed our way"
@@ -210,7 +211,6 @@ def test_untimed_traces_beside_timed_ones_are_counted_in_each_picture(told: Trac
         assert title["text"], "nothing is drawn below an empty title"
         assert said in one.description
         assert "without 2 traces that were" in chart(more, name).to_json()
-        assert "recorded without times" not in chart(told, name).to_json()
         alone = chart(TraceSet([told, silent]), name)
         assert "recorded without times" not in alone.to_json()
     trace_id = told.trace_id[:8]
