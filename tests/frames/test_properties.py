@@ -156,8 +156,9 @@ def test_reading_on_among_oddities_gives_the_same(odd, steps, pace):
         for entry in mixed[start : start + pace]:
             growing.append(entry)
         every_frame(growing)
+    grown = every_frame(growing)
     for name, frame in every_frame(Trace(Header(SCHEMA, "t"), mixed)).items():
-        pd.testing.assert_frame_equal(every_frame(growing)[name], frame)
+        pd.testing.assert_frame_equal(grown[name], frame)
 
 
 PIECES = st.lists(st.text(max_size=5), max_size=6)
