@@ -267,5 +267,6 @@ def test_what_a_reader_does_in_what_is_being_written_stays(lab: Lab, tmp_path: P
             assert other.aside(done) == [0, 0]
             assert not one.opened(done), "it was closed"
             assert other.up(done) == 0
+            one.see("That is all.")
             assert one.up(live) == 0, "what is written next is followed"
             assert errors == []

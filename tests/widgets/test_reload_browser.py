@@ -118,7 +118,7 @@ def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(lab: Lab, tmp_path
             reader.see_next(card)
             page.evaluate("document.querySelector('.snb-live').focus()")
             page.keyboard.press("PageUp")
-            assert page.evaluate(UP) > 200
+            page.wait_for_function(f"({UP})() > 200")
 
             other = page.context.browser.new_page(viewport={"width": 1200, "height": 1400})
             other.on("pageerror", lambda error: errors.append(str(error)))
@@ -129,8 +129,10 @@ def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(lab: Lab, tmp_path
                 reader.see_next(one)
             assert True in page.evaluate(FOLDS)
             assert page.evaluate(UP) > 200, "in what is written, or in what is finished by now"
-            while len(frames.pictures) <= 20:
-                page.wait_for_timeout(50)
+            for _ in range(600):
+                if len(frames.pictures) > 20:
+                    break
+                page.wait_for_timeout(50)  # which takes in what came
             reader.more.enough()
             for one in (card, beside):
                 one.get_by_text("The end.").first.wait_for(timeout=60_000)
