@@ -36,10 +36,13 @@ FLOOD = [
     ),
     "response = lane.create('Go.')",
     (
-        "times = [e.t for e in session.trace if e.kind == 'in']\ntimes = times[-len(times) // 3:]\n"
+        "times = [e.t for e in session.trace if e.kind == 'in']\n"
+        "times = times[-len(times) // ROUNDS:]\n"
         "print('RATE', len(times) / (times[-1] - times[0]), len(times))"
     ),
 ]
+SHOWN = """() => [...document.querySelectorAll(".jp-OutputArea-output")]
+  .filter(host => host.querySelector(".snb-part")).length == 3"""
 WATCH = """() => {
   window.stalls = []; window.paints = [];
   new PerformanceObserver(list => {
@@ -82,11 +85,14 @@ class Flooded:
 def flood_a_page(lab: Lab, folder: Path, rounds: int = 3) -> Flooded:
     """Let a model write, several times, and watch the page."""
     with Simulator(flood, speed=0) as simulator:
-        cells = [cell.replace("URL", simulator.base_url) for cell in FLOOD]
+        places = {"URL": simulator.base_url, "ROUNDS": str(rounds)}
+        cells = FLOOD
+        for name, value in places.items():
+            cells = [cell.replace(name, value) for cell in cells]
         with lab.notebook(folder, cells) as page:
             run_cell(page, 0)
             page.get_by_text("Nothing has been sent on this lane yet.").wait_for(timeout=30_000)
-            page.wait_for_timeout(1000)
+            page.wait_for_function(SHOWN)
             assert page.evaluate(WATCH) == 3
             seen = [_flooded(page) for _ in range(rounds)]
             size = page.evaluate("document.querySelectorAll('.steer-nb *').length")

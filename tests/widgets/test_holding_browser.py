@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from steer_nb.simulator import Say, Simulator, Think, scenario
+from steer_nb.simulator import Simulator, scenario
 from steer_nb.widgets import render
 from tests.support.browser import needs_browser
+from tests.support.writing import Lines, Thinks, Writes
 from tests.widgets.lab import run_cell
 from tests.widgets.story import Story
 
@@ -78,16 +79,26 @@ STORY = "\n\n".join(
         "The plan for Lisbon, with *all* that is asked for.",
         f"```python\nline = '{WIDE}'\n```",
         f"|{'<b>Alfama</b>|' * 40}\n|{'---|' * 40}\n|{'18 °C|' * 40}",
-        *(f"Line {number} says where to go and when. اجعلها أقصر 🙂" for number in range(75)),
+        "",
     ]
 )
+LINE = "Line {n} says where to go and when. اجعلها أقصر 🙂\n\n"
 
 
-@scenario("reader", "Thinks for long, writes for long, and ends with a short word.")
-def reader(turn: Turn) -> Iterator[Step]:
-    yield Think("Where they go, and how. " * 45)
-    yield Say(STORY)
-    yield Say("That is all. " * 150)
+class Reader:
+    """Thinks, writes, and writes a second time, each until enough of it was seen."""
+
+    def __init__(self) -> None:
+        self.thought = Lines("Where they go, and how. ")
+        self.few = Lines(LINE, first=1, slowly=8)  # the box fills up later
+        self.many = Lines(LINE, first=1000)
+        self.more = Lines("That is all. ")
+
+    def script(self, turn: Turn) -> Iterator[Step]:
+        yield Thinks(self.thought)
+        lines = "".join(LINE.format(n=number) for number in range(100, 130))
+        yield Writes(STORY + LINE.format(n=0), self.few, lines, self.many, "The last line.")
+        yield Writes(self.more)
 
 
 HOLDING = [
@@ -194,7 +205,9 @@ FOCUS = """() => { const one = document.activeElement;
 
 def test_what_a_reader_does_in_what_is_being_written_stays(lab: Lab, tmp_path: Path) -> None:
     live, done = Reading.LIVE, Reading.DONE
-    with Simulator(reader, speed=1) as simulator:
+    reader = Reader()
+    telling = scenario("reader", "Writes for as long as it is looked at.")(reader.script)
+    with Simulator(telling, speed=1) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in HOLDING]
         with lab.notebook(tmp_path, cells) as page:
             errors: list[str] = []
@@ -212,6 +225,7 @@ def test_what_a_reader_does_in_what_is_being_written_stays(lab: Lab, tmp_path: P
             one.later()
             assert one.opened(live)
             assert page.evaluate(FOCUS) == ["summary", True, False]
+            reader.thought.enough()
             one.finished("Thought for")
             assert page.evaluate(FOCUS) == ["summary", True, True]
             assert one.opened(done)
@@ -232,7 +246,8 @@ def test_what_a_reader_does_in_what_is_being_written_stays(lab: Lab, tmp_path: P
             assert min(aside) > 0
             assert one.aside(live) == aside
             # Who is at the end follows; who reads further up stays there.
-            one.see("Line 30 says")
+            reader.few.enough()
+            one.see("Line 1000 says")
             assert one.up(live) == 0, "it follows"
             one.ask(live, "box => box.focus()")
             page.keyboard.press("PageUp")
@@ -242,7 +257,8 @@ def test_what_a_reader_does_in_what_is_being_written_stays(lab: Lab, tmp_path: P
             assert one.up(live) > 200
             assert other.up(live) == 0
             # And all of it when it is finished.
-            one.finished("Line 74 says")
+            reader.many.enough()
+            one.finished("The last line.")
             assert one.top_line(done)[0] == line[0]
             assert one.top_line(done)[1] == pytest.approx(line[1], abs=1)
             assert page.evaluate(FOCUS)[2], "who reads on does so by keyboard"
@@ -251,5 +267,6 @@ def test_what_a_reader_does_in_what_is_being_written_stays(lab: Lab, tmp_path: P
             assert other.aside(done) == [0, 0]
             assert not one.opened(done), "it was closed"
             assert other.up(done) == 0
+            one.see("That is all.")
             assert one.up(live) == 0, "what is written next is followed"
             assert errors == []

@@ -9,8 +9,9 @@ import pytest
 
 from steer_nb.simulator import CallFunction, Fail, Refuse, Say, Simulator, Think, scenario
 from tests.support.browser import needs_browser
+from tests.support.writing import Lines, Writes
 from tests.widgets.flooding import WORDS, flood_a_page
-from tests.widgets.lab import run_cell
+from tests.widgets.lab import run_cell, save
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,8 +120,7 @@ def test_hostile_words_are_text_and_nothing_else(lab: Lab, tmp_path: Path) -> No
             cards = page.locator(".jp-OutputArea .snb-scroll")
             assert all(box["height"] < 700 for box in map(_box, cards.all())), "each is bounded"
             # The same once more, as it is saved: no kernel draws it now.
-            page.evaluate("jupyterapp.commands.execute('docmanager:save')")
-            page.wait_for_timeout(500)
+            save(page)
             page.reload()
             page.locator(".snb-board").first.wait_for(timeout=40_000)
             page.wait_for_timeout(500)
@@ -175,7 +175,7 @@ def test_a_flood_is_painted_seldom_and_costs_the_page_a_bounded_size(
     lab: Lab, tmp_path: Path
 ) -> None:
     """How long it stalls the page is printed by ``tests/benchmarks/page.py``."""
-    told = flood_a_page(lab, tmp_path)
+    told = flood_a_page(lab, tmp_path, rounds=2)
     assert told.n_events > WORDS, "none was lost"
     for paints in told.paints:
         assert len(paints) > 5
@@ -184,15 +184,28 @@ def test_a_flood_is_painted_seldom_and_costs_the_page_a_bounded_size(
     assert told.size < 10_000, "a page holds the end of it only"
 
 
-@scenario("long", "Says much, then thinks and says much more.")
-def long(turn: Turn) -> Iterator[Step]:
-    if "first" in turn.prompt:
-        yield Say("".join(f"Line {number} of the first answer.\n\n" for number in range(60)))
-        return
-    yield Think("**Planning the days**\n\nTwo of them, in Lisbon.")
-    yield Say("Some *more* words. " * 400)
+class Long:
+    """Says much, then thinks and says more until enough of it was seen."""
+
+    def __init__(self) -> None:
+        self.more = Lines("Some *more* words, {n} times. ")
+
+    def script(self, turn: Turn) -> Iterator[Step]:
+        if "first" in turn.prompt:
+            lines = (f"Line {number} of the first answer.\n\n" for number in range(60))
+            yield Writes("".join(lines))
+            return
+        yield Think("**Planning the days**\n\nTwo of them, in Lisbon.")
+        yield Writes(self.more)
 
 
+RESTS = """async box => {
+  for (let still = 0, before = 0; box.isConnected && still < 5; before = box.scrollTop) {
+    await new Promise(requestAnimationFrame);
+    still = before && box.scrollTop == before ? still + 1 : 0;
+  }
+  return box.scrollTop;
+}"""
 READING = [
     (
         "import steer_nb\nfrom steer_nb.widgets import LaneView\n"
@@ -209,7 +222,9 @@ def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
     lab: Lab,
     tmp_path: Path,
 ) -> None:
-    with Simulator(long, speed=1) as simulator:
+    long = Long()
+    telling = scenario("long", "Writes for as long as it is looked at.")(long.script)
+    with Simulator(telling, speed=1) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in READING]
         with lab.notebook(tmp_path, cells) as page:
             run_cell(page, 0)
@@ -219,24 +234,22 @@ def test_what_is_unfolded_selected_and_scrolled_stays_while_more_is_written(
             page.get_by_text("Line 59 of the first answer.").wait_for(timeout=30_000)
             run_cell(page, 2)
             done, live = page.locator(".snb-middle"), page.locator(".snb-live")
-            live.get_by_text("Some more words.").wait_for(timeout=30_000)
+            live.get_by_text("Some more words").wait_for(timeout=30_000)
             done.locator("summary").click()
             scroll = done.locator(".snb-scroll")
             assert scroll.evaluate("box => box.scrollHeight > box.clientHeight")
             assert scroll.evaluate("box => box.scrollTop") == 0, "the newest is in view"
             scroll.focus()
             page.keyboard.press("PageUp")
-            page.wait_for_timeout(300)
-            moved = scroll.evaluate("box => box.scrollTop")
+            moved = scroll.evaluate(RESTS)
             assert moved < 0, "by keyboard"
             page.evaluate(
                 "() => { const line = [...document.querySelectorAll('.snb-middle p')]"
                 ".find(p => p.innerText.startsWith('Line 50'));"
                 " getSelection().selectAllChildren(line); }"
             )
-            before = len(live.inner_text())
-            page.wait_for_timeout(2000)
-            assert len(live.inner_text()) > before, "it streams"
+            for _ in range(4):  # it streams
+                live.get_by_text(f"words, {long.more.last + 1} times").first.wait_for()
             assert done.locator("details").evaluate("fold => fold.open")
             assert done.get_by_text("Two of them, in Lisbon.").is_visible()
             assert page.evaluate("getSelection().toString()") == "Line 50 of the first answer."

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from steer_nb.simulator import Say, Simulator, Think, scenario
+from steer_nb.simulator import Simulator, Think, scenario
 from tests.support.browser import needs_browser
+from tests.support.writing import Lines, Writes
 from tests.widgets.lab import Card, reload, run_cell, save
 from tests.widgets.test_hostile import HOSTILE
 
@@ -27,16 +28,27 @@ pytestmark = [
 ]
 
 CORPUS = "\n\n".join(text for name, text in HOSTILE.items() if name not in ("word", "surrogate"))
-LINES = "\n\n".join(f"Line {n} says where to go, and when, and why not today." for n in range(80))
+LINE = "Line {n} says where to go, and when, and why not today.\n\n"
+LINES = "".join(LINE.format(n=number) for number in range(30))
 
 
-@scenario("reader", "Thinks, and writes for long; a second turn is short.")
-def reader(turn: Turn) -> Iterator[Step]:
-    if "Again" in turn.prompt:
-        yield Say(f"Once more. {CORPUS}\n\nThe second end.")
-        return
-    yield Think("Where they go, and how. " * 20)
-    yield Say(f"{CORPUS}\n\n{LINES}\n\nThe end.")
+class Reader:
+    """Thinks, and writes until enough of it was read; a second turn is short."""
+
+    def __init__(self) -> None:
+        self.more = Lines(LINE, first=30)
+
+    def script(self, turn: Turn) -> Iterator[Step]:
+        if "Again" in turn.prompt:
+            yield Writes(f"Once more. {CORPUS}\n\nThe second end.")
+            return
+        yield Think("Where they go, and how.")
+        yield Writes(f"{CORPUS}\n\n{LINES}", self.more, "The end.")
+
+    def see_next(self, card: Card) -> None:
+        """See a line that was not begun yet."""
+        coming = f"Line {self.more.last + 1} says"
+        card.get_by_text(coming).first.wait_for(timeout=40_000)
 
 
 CELLS = [
@@ -81,7 +93,9 @@ def _text(frame: str | bytes) -> str:
 
 
 def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(lab: Lab, tmp_path: Path) -> None:
-    with Simulator(reader, speed=1) as simulator:
+    reader = Reader()
+    telling = scenario("reader", "Writes for as long as it is read.")(reader.script)
+    with Simulator(telling, speed=1) as simulator:
         cells = [cell.replace("URL", simulator.base_url) for cell in CELLS]
         with lab.notebook(tmp_path, cells) as page:
             errors: list[str] = []
@@ -91,30 +105,35 @@ def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(lab: Lab, tmp_path
             run_cell(page, 0)
             area.wait_for(timeout=30_000)
             run_cell(page, 1)
-            card.get_by_text("Line 3 says").first.wait_for(timeout=30_000)
+            reader.see_next(card)
             assert (frames.pictures, frames.told) == ([], []), "displays arrive"
             save(page)
             reload(page)
             area.wait_for(timeout=30_000)
-            card.get_by_text("Line 15 says").first.wait_for(timeout=30_000)
+            reader.see_next(card)
             assert frames.told == ["look", "watch"]
             # What a reader does stays, as it does where displays arrive. Done in the page, not by a
             # locator: what that finds may be replaced by the next picture before it is asked.
             page.evaluate("document.querySelector('.snb-part details').open = true")
-            card.get_by_text("Line 25 says").first.wait_for(timeout=30_000)
+            reader.see_next(card)
             page.evaluate("document.querySelector('.snb-live').focus()")
             page.keyboard.press("PageUp")
-            assert page.evaluate(UP) > 200
+            page.wait_for_function(f"({UP})() > 200")
 
             other = page.context.browser.new_page(viewport={"width": 1200, "height": 1400})
             other.on("pageerror", lambda error: errors.append(str(error)))
             beside = Card(other, 0)
             other.goto(page.url)
             other.locator(".snb-say textarea").wait_for(timeout=40_000)
-            beside.get_by_text("Line 50 says").first.wait_for(timeout=40_000)
-            card.get_by_text("Line 50 says").first.wait_for(timeout=30_000)
+            for one in (beside, card):
+                reader.see_next(one)
             assert True in page.evaluate(FOLDS)
             assert page.evaluate(UP) > 200, "in what is written, or in what is finished by now"
+            for _ in range(600):
+                if len(frames.pictures) > 20:
+                    break
+                page.wait_for_timeout(50)  # which takes in what came
+            reader.more.enough()
             for one in (card, beside):
                 one.get_by_text("The end.").first.wait_for(timeout=60_000)
                 one.get_by_text("idle").first.wait_for(timeout=20_000)

@@ -41,9 +41,12 @@ pytestmark = [
     needs_browser("jupyterlab", "PIL"),
 ]
 
-# The built-in scripts, on one server; a plan is written until somebody steers it.
+# The built-in scripts, on one server; a plan is written until somebody steers it, in messages of
+# which a steer lets the last one end.
 SCENARIO = """
-from steer_nb.simulator import AwaitSteer, Say, scenario
+from itertools import count
+
+from steer_nb.simulator import Pause, Say, scenario
 from steer_nb.simulator.scenarios.calls import seven
 from steer_nb.simulator.scenarios.planner import planner
 
@@ -54,8 +57,9 @@ def story(turn):
         return
     yield from planner.script(turn)
     if not (turn.steers or turn.said):
-        yield AwaitSteer(90)
-        yield Say("Shall I book it?")
+        for number in count(1):
+            yield Say(f"Idea {number}: a walk that begins where the last one ended.\\n\\n")
+            yield Pause(2)
 """
 
 CELLS = [
@@ -91,7 +95,7 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
     script.write_text(SCENARIO, encoding="utf-8")
     command = [sys.executable, "-m", "steer_nb", "simulate", "--scenario", str(script)]
     server = subprocess.Popen(
-        [*command, "--speed", "0.6", "--api-key", KEY], stdout=subprocess.PIPE, text=True
+        [*command, "--speed", "2", "--api-key", KEY], stdout=subprocess.PIPE, text=True
     )
     assert server.stdout is not None
     try:
@@ -154,10 +158,12 @@ def _steers(person: Person) -> None:
         card.get_by_text("Here is a plan for").wait_for(timeout=20_000)
         card.get_by_text("writing").wait_for()
         assert card.get_by_role("progressbar").count() == 1
-    before = [len(card.inner_text()) for card in (lisbon, porto)]
+    for card in (lisbon, porto):
+        card.get_by_text("Idea 1:").wait_for()
+    before = [_ideas(card) for card in (lisbon, porto)]
     person.see("both-lanes-write", 1, 3, dark=True)
-    for card, length in zip((lisbon, porto), before, strict=True):
-        assert len(card.inner_text()) > length, "both stream"
+    for card, number in zip((lisbon, porto), before, strict=True):
+        card.get_by_text(f"Idea {number + 1}:").wait_for()  # both stream
     # By mouse, and the button says which of the two it will do.
     page.get_by_placeholder("Steer lisbon …").fill("Keep it under 300 euros")
     person.below(1).get_by_role("button", name="Steer").click()
@@ -181,6 +187,11 @@ def _steers(person: Person) -> None:
     run_cell(page, 5)
     page.get_by_role("table", name="All lanes").wait_for()
     person.see("board", 5, dark=True)
+
+
+def _ideas(card: Card) -> int:
+    """How many were begun."""
+    return card.inner_text().count("Idea ")
 
 
 def _answers(person: Person) -> None:

@@ -54,7 +54,7 @@ def tooltip(page: Any, canvas: Any) -> str:
     box = canvas.bounding_box()
     shown = page.locator("#vg-tooltip-element.visible")
     seen = []
-    for x in range(150, 290, 20):
+    for x in [*range(150, 290, 20)] * 5:  # a slow page shows it when the pointer went on
         page.mouse.move(box["x"] + x, box["y"] + 53)
         page.wait_for_timeout(100)
         seen.append(shown.inner_text() if shown.count() else None)
