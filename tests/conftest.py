@@ -11,10 +11,6 @@ import pytest
 
 from tests.support.browser import Browser
 
-# jsonschema would check IRIs with it, and there are none here. It builds its parsers when it is
-# imported, which takes two seconds of each worker.
-sys.modules["rfc3987_syntax"] = None
-
 COSTS = {"browser": 30, "slow": 8, "kernel": 3}
 """About so many seconds a test takes that is marked so."""
 
