@@ -538,8 +538,8 @@ def test_what_is_to_decide_is_decided_by_clicks(kernel: Kernel) -> None:
     go_on.press()
     go_on.press()
     kernel.wait_until(lambda: "Continue from resp_" in json.dumps(kernel.widgets))
-    kernel.listen(0.3)
-    assert len(_decisions(kernel)["children"]) == 2, "the steer, and the request that was cut off"
+    # The steer, and the request that was cut off.
+    kernel.wait_until(lambda: len(_decisions(kernel)["children"]) == 2)
     for _ in range(3):
         again.press()
     kernel.wait_until(lambda: not _decisions(kernel)["children"])
