@@ -83,10 +83,17 @@ class Page:
         return str(self.page.evaluate("chosen()"))
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def shown(browser: Browser) -> Iterator[Any]:
     with browser.page() as made:
-        yield Page(made)
+        yield made
+
+
+@pytest.fixture
+def page(shown: Any) -> Page:
+    """A document and a window of its own."""
+    shown.goto("about:blank")
+    return Page(shown)
 
 
 def item(key: str, html: str) -> str:

@@ -28,6 +28,15 @@ KEY = "sk-very-secret"
 MCP = {"type": "mcp", "server_label": "files", "server_url": "https://files.example"}
 
 
+MOMENT_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is typed is kept a moment after the last key: in a test nobody types on."""
+    monkeypatch.setattr(drafting, "QUIET_S", MOMENT_S)
+
+
 @pytest.fixture
 def simulator() -> Iterator[Simulator]:
     with Simulator("seven", speed=0) as made:
@@ -115,7 +124,7 @@ def check_half_typed(form: ContinuationForm) -> None:
 def test_half_an_answer_of_each_kind_survives_the_kernel(journalled: Session) -> None:
     form = only(journalled)
     half_typed(form)
-    until(lambda: all(part.kept is not None for part in form.sections.values()))
+    until(lambda: all(part.kept is not None and not part.dirty for part in form.sections.values()))
     check_half_typed(form)
     with recovered(journalled) as session:
         check_half_typed(only(session))
@@ -141,7 +150,10 @@ def test_half_an_answer_of_each_kind_survives_the_kernel(journalled: Session) ->
     assert not any(s.draft for r in ledger.responses.values() for s in r.required.values())
 
 
-def test_what_was_typed_a_moment_before_the_end_is_kept(journalled: Session) -> None:
+def test_what_was_typed_a_moment_before_the_end_is_kept(
+    journalled: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never_quiet(monkeypatch)
     section(only(journalled), "function_call_output").mode.value = "JSON"
     section(only(journalled), "function_call_output").area.value = '{"half'
     with recovered(journalled) as session:  # at once
@@ -175,7 +187,11 @@ def test_nothing_is_written_for_each_key_nor_twice(
     assert lane.required_input[0].draft is None
 
 
-def test_who_types_without_a_pause_is_kept_too(weather: tuple[Session, Lane]) -> None:
+def test_who_types_without_a_pause_is_kept_too(
+    weather: tuple[Session, Lane], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never_quiet(monkeypatch)
+    monkeypatch.setattr(drafting, "_LATEST_S", 0.5)
     session, _ = weather
     part = section(only(session), "function_call_output")
     part.mode.value = "JSON"
@@ -224,7 +240,9 @@ def test_two_displays_stay_in_step_unless_one_is_being_edited(
     parent = lane.required_input[0].parent_id
     forms = [ContinuationForm(session, lane, parent) for _ in range(2)]
     first, second = (section(form, "function_call_output") for form in forms)
-    first.mode.value = "JSON"
+    with monkeypatch.context() as patch:
+        never_quiet(patch)
+        first.mode.value = "JSON"
     first.area.value = '{"half'
     until(lambda: second.area.value == '{"half' and second.mode.value == "JSON")
     until(lambda: "draft, not complete" in status(second))
@@ -258,7 +276,7 @@ def test_an_older_picture_does_not_bring_back_older_text(
     part = section(form, "function_call_output")
     part.mode.value = "JSON"
     part.area.value = '{"old'
-    until(lambda: part.kept)
+    until(lambda: part.kept and not part.dirty)
     old = form.read()
     part.area.value = '{"new'
     until(lambda: part.kept["text"] == '{"new' and not part.dirty)
@@ -290,7 +308,7 @@ def test_what_code_gives_does_not_replace_what_is_typed(weather: tuple[Session, 
     part = section(form, "function_call_output")
     part.mode.value = "JSON"
     part.area.value = '{"half'
-    until(lambda: part.kept)
+    until(lambda: part.kept and not part.dirty)
     lane.fill(part.key, output="by code", by="code")
     until(lambda: form.facts.asked[0].state == "filled")
     assert part.area.value == '{"half'
@@ -307,7 +325,7 @@ def test_a_function_that_is_run_takes_the_place_of_a_draft(weather: tuple[Sessio
     part = section(only(session), "function_call_output")
     part.mode.value = "JSON"
     part.area.value = '{"half'
-    until(lambda: part.kept)
+    until(lambda: part.kept and not part.dirty)
     part.run_button.click()
     until(lambda: part.area.value.endswith("days"))
     assert lane.required_input[0].draft is None
@@ -322,7 +340,7 @@ def test_what_was_half_typed_stays_to_be_read_when_the_conversation_went_on(
     part = section(form, "function_call_output")
     part.mode.value = "JSON"
     part.area.value = '{"half'
-    until(lambda: part.kept)
+    until(lambda: part.kept and not part.dirty)
     lane.fill(part.key, output="by code", by="code")
     lane.send_continuation()
     lane.wait(10)
@@ -358,8 +376,7 @@ def test_a_key_that_is_being_typed_is_not_kept_and_it_says_so(journalled: Sessio
     part = section(only(journalled), "tool_search_output")
     part.ticked.value = ["get_weather"]
     part.area.value = f'[{{"type": "mcp", "authorization": "{KEY}'
-    until(lambda: part.kept is not None)
-    assert "Not kept until it is complete, as it may hold credentials" in status(part)
+    until(lambda: "Not kept until it is complete, as it may hold credentials" in status(part))
     assert KEY not in status(part)
     assert part.area.value.endswith(KEY), "what is typed stays where it is typed"
     with recovered(journalled) as session:
@@ -389,7 +406,7 @@ def test_an_answer_with_credentials_is_given_again_after_a_recovery(journalled: 
         until(lambda: not form.send.disabled)
         lane.clear(part.key)
         part.area.value = json.dumps([{**MCP, "authorization": "(hidden)"}])
-        time.sleep(0.6)
+        time.sleep(4 * MOMENT_S)
         assert not any("(hidden)" in str(n.item) for n in lane.required_input)
         part.area.value = json.dumps([{**MCP, "authorization": KEY}])
         until(lambda: "saved" in status(part))
@@ -432,19 +449,21 @@ def test_half_a_sentence_survives_the_kernel(
     types(box, "half a sen.")
     until(lambda: lane.draft)
     assert notes(box_session) == [{"lane": "planner", "text": "half a sen."}]
+    never_quiet(monkeypatch)
     types(box, "half a sentence")
     with recovered(box_session) as session:  # at once
         assert session["planner"].draft == "half a sentence"
         again = Shown(session["planner"]).box
         assert again.field.value == "half a sentence"
-        time.sleep(0.6)
+        monkeypatch.setattr(drafting, "QUIET_S", MOMENT_S)
+        time.sleep(4 * MOMENT_S)
         assert notes(session) == notes(box_session)
         session["planner"].recover("continue")
         press(again)
         until(lambda: session["planner"].text == "half a sentence")
         until(lambda: again.field.value == "")
         assert session["planner"].draft == ""
-        time.sleep(0.6)
+        time.sleep(4 * MOMENT_S)
         assert session["planner"].draft == ""
     assert load(session.journal_path).ledger.lanes["planner"].draft == ""  # type: ignore[arg-type]
 
@@ -457,7 +476,7 @@ def test_what_is_sent_at_once_is_no_draft_afterwards(box_session: Session) -> No
         press(box)
         until(lambda: box.field.value == "" and not box.field.busy)
         assert lane.wait(10) == "idle"
-    time.sleep(0.6)
+    time.sleep(4 * MOMENT_S)
     assert lane.draft == ""
     assert sent(box_session) == ["Hello.", "Again.", "Once more."]
     # A crash at any place leaves a draft, or what was sent, and never both nor neither.
@@ -491,7 +510,7 @@ def test_what_is_typed_while_it_is_sent_is_kept(box_session: Session) -> None:
     press(box)
     until(lambda: sent(box_session) == ["First."])
     assert lane.draft == "", "it is on its way"
-    time.sleep(0.6)
+    time.sleep(4 * MOMENT_S)
     assert lane.draft == "", "and not written again while it stands in the field"
     types(box, "First. And")
     until(lambda: lane.draft == "First. And")
@@ -554,7 +573,7 @@ def test_a_failed_steer_in_the_field_is_no_draft(box_session: Session) -> None:
     lane, box = refused(box_session)
     lane.steer("Keep it short")
     until(lambda: box.box.field.value == "Keep it short")
-    time.sleep(0.6)
+    time.sleep(4 * MOMENT_S)
     assert lane.draft == "", "the steer itself is in the trace"
     go(box_session)
     with recovered(box_session) as session:
@@ -616,15 +635,15 @@ def test_what_is_big_is_written_seldom() -> None:
 
     def keep() -> int:
         written.append(time.monotonic())
-        return 6_000_000
+        return 2_000_000
 
     keeper = Keeper(keep)
     end = time.monotonic() + 15
     while len(written) < 2:
         assert time.monotonic() < end
         keeper.touched()
-        time.sleep(0.45)
-    assert written[1] - written[0] >= 1.4
+        time.sleep(2 * MOMENT_S)
+    assert written[1] - written[0] >= 0.4
     keeper.forget()
     before = len(written)
     keeper.touched()

@@ -26,6 +26,7 @@ pytestmark = [
 
 BEGIN = """
 import asyncio, time, steer_nb
+from pathlib import Path
 from steer_nb.client.io import io_thread
 from steer_nb.client.reconnecting import Reconnect
 from steer_nb.simulator import Simulator
@@ -41,12 +42,14 @@ def ask(name):
     assert lane.wait(10) == "waiting_input"
     return pending_forms(session, name)
 """
+# Until the test says that it goes on.
+BUSY = "while not Path('go on').exists(): time.sleep(0.02)\nPath('go on').unlink()"
 CELLS = [
     BEGIN,
     "forms = ask('one'); forms",
     "forms",
-    "time.sleep(2)",
-    "await asyncio.sleep(2)",
+    BUSY,
+    BUSY.replace("time.sleep", "await asyncio.sleep"),
     "while True: time.sleep(0.1)",
     (
         "account = session.simulator.account\n"
@@ -84,13 +87,18 @@ class Form:
         until(lambda: read() == value or self.page.wait_for_timeout(30), 20)
 
     def waits(self) -> None:
-        self.foot.get_by_role("status").get_by_text(WAITS).wait_for(timeout=1500)
+        self.foot.get_by_role("status").get_by_text(WAITS).wait_for()
 
     def silent(self) -> None:
         self.wait(lambda: self.foot.get_by_role("status").inner_text(), "")
 
     def committed(self) -> None:
         self.output.get_by_text("committed as resp_").wait_for(timeout=20_000)
+
+
+def go_on(folder: Path) -> None:
+    """Let the cell that keeps the kernel busy end."""
+    (folder / "go on").touch()
 
 
 def continued(page: Any, number: int) -> None:
@@ -105,7 +113,7 @@ def test_presses_while_the_kernel_is_busy_and_after_it(lab: Lab, tmp_path: Path)
         run_cell(page, 0)
         _busy_in_python(page, tmp_path)
         continued(page, 1)
-        _busy_in_an_await(page)
+        _busy_in_an_await(page, tmp_path)
         continued(page, 2)
         _stopped(page)
         continued(page, 3)
@@ -132,25 +140,28 @@ def _busy_in_python(page: Any, folder: Path) -> None:
         assert other.button(name).get_attribute("aria-disabled") == "true"
         other.button(name).dblclick(force=True)
     page.screenshot(path=folder / "waits.png")
+    go_on(folder)
     form.committed()
     other.committed()
     assert form.output.locator(".snb-out").inner_text() == "18 °C, dry"
 
 
-def _busy_in_an_await(page: Any) -> None:
+def _busy_in_an_await(page: Any, folder: Path) -> None:
     run_cell(page, TWO)
     form = Form(page, TWO)
     run = form.output.locator(".snb-runs")
     start_cell(page, PYTHON)
     form.button("Run get_weather").dblclick()
-    run.get_by_role("status").get_by_text(WAITS).wait_for(timeout=1500)
+    run.get_by_role("status").get_by_text(WAITS).wait_for()
     assert run.get_by_role("button").get_attribute("aria-disabled") == "true"
+    go_on(folder)
     form.output.get_by_text("ran in").wait_for(timeout=20_000)
     assert run.get_by_role("status").inner_text() == ""
     # What ipywidgets' own controls tell a busy kernel is waited for in words, too.
     start_cell(page, PYTHON)
     form.output.get_by_role("radio", name="JSON").click()
     form.waits()
+    go_on(folder)
     form.silent()
     form.output.get_by_role("radio", name="text").click()
     form.ready()
@@ -168,6 +179,7 @@ def _busy_in_an_await(page: Any) -> None:
     form.button("Send continuation").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
+    go_on(folder)
     form.committed()
 
 
@@ -186,13 +198,14 @@ def _stopped(page: Any) -> None:
 def _decided(page: Any, folder: Path) -> None:
     run_cell(page, LOST)
     decide = page.locator(".snb-decide-box")
-    go_on = decide.get_by_role("button", name="Continue")
-    go_on.wait_for(timeout=20_000)
+    button = decide.get_by_role("button", name="Continue")
+    button.wait_for(timeout=20_000)
     start_cell(page, PYTHON)
-    go_on.dblclick()
-    decide.get_by_role("status").get_by_text(WAITS).wait_for(timeout=1500)
+    button.dblclick()
+    decide.get_by_role("status").get_by_text(WAITS).wait_for()
     page.screenshot(path=folder / "decides.png")
-    go_on.wait_for(state="detached", timeout=20_000)
+    go_on(folder)
+    button.wait_for(state="detached", timeout=20_000)
     page.locator(".snb-talk").get_by_text("Continue from resp_").wait_for()
 
 

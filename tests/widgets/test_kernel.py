@@ -15,20 +15,28 @@ from tests.widgets.kernel import Button, Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.kernel
 
 START = """
 import time, threading
 import steer_nb
-from steer_nb.simulator import Simulator
+from steer_nb.client.reconnecting import Reconnect
+from steer_nb.simulator import Say, Simulator, Think, scenario
 from steer_nb.widgets import BoardView, LaneView, pending_forms
 from steer_nb.widgets.forms import ContinuationForm
+SOON = Reconnect(attempts=5, first_s=0.01, longest_s=0.05, rotate_s=None)
 def start(scenario, speed=0, **options):
     global session, lane
     session = steer_nb.connect(
-        simulate=Simulator(scenario, speed=speed, **options), journal=False, quiet=True)
+        simulate=Simulator(scenario, speed=speed, **options),
+        journal=False, quiet=True, reconnect=SOON)
     lane = session.lane("planner")
+@scenario("long", "Thinks, and says much.")
+def long(turn):
+    yield Think("**Planning**")
+    yield Say("Many words. " * 500)
 """
 
 
@@ -114,7 +122,8 @@ def test_a_lane_is_painted_ten_times_a_second_and_a_last_time(kernel: Kernel) ->
         "while time.monotonic() < end:\n"
         "    lane.create('Plan a trip.').wait(10)\n"
     )
-    kernel.listen(0.5)
+    # A settled lane's picture holds no running clock, so the last one is what is drawn now.
+    assert caught_up(kernel, [display], told(kernel.value("view.html")))
     painted = updates(kernel.messages[before:], display)
     assert all(m["parent_header"]["msg_id"] == cell for m in painted)
     assert kernel.value("len(session.trace)") > 500
@@ -122,18 +131,15 @@ def test_a_lane_is_painted_ten_times_a_second_and_a_last_time(kernel: Kernel) ->
     # Short turns: nearly each paint sends all three pictures of the card.
     assert len(times) > 8
     assert rate(times) <= 10 + PARTS - 1  # the last paint's stand close together
-    # A settled lane's picture holds no running clock, so the last one is what is drawn now.
-    assert told(last_html(kernel, display)) == told(kernel.value("view.html"))
-    kernel.listen(0.3)
     assert updates(kernel.listen(1.2), display) == [], "nothing is sent when nothing changed"
 
 
 def caught_up(kernel: Kernel, displays: list[list[str]], now: str) -> bool:
     """Whether every display comes to show `now`, however slow the machine is."""
-    for _ in range(40):
-        kernel.listen(0.3)
+    for _ in range(240):
         if all(told(last_html(kernel, display)) == now for display in displays):
             return True
+        kernel.listen(0.05)
     return False
 
 
@@ -170,10 +176,9 @@ def test_all_lanes_together_are_painted_fifty_times_a_second(kernel: Kernel) -> 
         "while time.monotonic() < end:\n"
         "    for response in [one.create('Plan a trip.') for one in lanes]: response.wait(10)\n",
     )
-    for number in range(12):
+    for number, now in enumerate(kernel.value("[LaneView(session, one).html for one in lanes]")):
         card = displays[number * PARTS : (number + 1) * PARTS]
-        now = told(kernel.value(f"LaneView(session, lanes[{number}]).html"))
-        assert caught_up(kernel, [card], now)
+        assert caught_up(kernel, [card], told(now))
     painted = [
         m
         for m in kernel.messages[before:]
@@ -188,11 +193,10 @@ def test_the_clock_runs_while_nothing_comes(kernel: Kernel) -> None:
     kernel.run("start('planner', speed=0.05)")
     cell = kernel.run("LaneView(session, lane, interactive=False)")
     kernel.run("lane.create('Plan a trip.')")
-    painted = updates(kernel.listen(3.2), shown(kernel, cell))
-    assert 3 <= len(painted) <= 32
+    painted = updates(kernel.listen(2.2), shown(kernel, cell))
+    assert 3 <= len(painted) <= 22
     kernel.run("session.close()")
-    kernel.listen(0.4)
-    assert "session closed" in last_html(kernel, shown(kernel, cell))
+    kernel.wait_until(lambda: "session closed" in last_html(kernel, shown(kernel, cell)))
     assert updates(kernel.listen(1.3), shown(kernel, cell)) == []
 
 
@@ -201,10 +205,9 @@ def test_shown_again_both_go_on_and_the_oldest_of_four_says_goodbye(kernel: Kern
     cells = [kernel.run("LaneView(session, lane, interactive=False)") for _ in range(4)]
     displays = [shown(kernel, cell) for cell in cells]
     kernel.run("lane.create('Plan a trip.').wait(10)")
-    kernel.listen(0.5)
-    assert "no longer changes" in last_html(kernel, displays[0])
+    kernel.wait_until(lambda: "no longer changes" in last_html(kernel, displays[0]))
     for display in displays[1:]:
-        assert "Plan a trip." in last_html(kernel, display)
+        kernel.wait_until(lambda one=display: "Plan a trip." in last_html(kernel, one))
 
 
 def test_where_a_picture_says_goodbye_its_box_goes_too(kernel: Kernel) -> None:
@@ -221,21 +224,13 @@ def test_the_board_follows(kernel: Kernel) -> None:
     kernel.run("start('weather')")
     cell = kernel.run("BoardView(session)")
     kernel.run("lane.create('Weather?'); lane.wait(10)")
-    kernel.listen(0.4)
-    board = last_html(kernel, shown(kernel, cell, 1))
-    assert "waits for you" in board
-    assert "%steer pending planner" in board
+    board = shown(kernel, cell, 1)
+    kernel.wait_until(lambda: "waits for you" in last_html(kernel, board))
+    assert "%steer pending planner" in last_html(kernel, board)
 
 
 def test_what_is_finished_is_not_sent_again_while_more_is_written(kernel: Kernel) -> None:
-    kernel.run(
-        "from steer_nb.simulator import Say, Think, scenario\n"
-        "@scenario('long', 'Thinks, and says much.')\n"
-        "def long(turn):\n"
-        "    yield Think('**Planning**')\n"
-        "    yield Say('Many words. ' * 500)\n"
-        "start(long, speed=1)"
-    )
+    kernel.run("start(long, speed=1)")
     cell = kernel.run("LaneView(session, lane, interactive=False)")
     kernel.run("lane.create('Go on.')\nwhile not lane.text: time.sleep(0.01)")
     head, done, tail = ([display] for display in shown(kernel, cell))
@@ -249,18 +244,18 @@ def test_what_is_finished_is_not_sent_again_while_more_is_written(kernel: Kernel
 
 
 def test_stop_leaves_the_picture_and_says_so(kernel: Kernel) -> None:
-    kernel.run("start('planner', speed=0.2)")
+    kernel.run("start(long, speed=1)")
     cell = kernel.run("view = LaneView(session, lane); view")
     kernel.run("lane.create('Plan a trip.')\nwhile not lane.text: time.sleep(0.01)")
-    kernel.listen(0.3)
+    kernel.wait_until(lambda: "● writing" in told(last_html(kernel, shown(kernel, cell))))
     assert "progressbar" in last_html(kernel, shown(kernel, cell))
     kernel.run("view.stop()")
-    kernel.listen(0.3)
+    kernel.wait_until(lambda: "not watched since" in last_html(kernel, shown(kernel, cell)))
+    kernel.wait_until(lambda: last_html(kernel, boxes(kernel, cell)) == "")
     stopped = last_html(kernel, shown(kernel, cell))
     assert re.search(r"■</span> not watched since \d\d:\d\d:\d\d", stopped)
     assert "● writing" in told(stopped), "how it stood then"
     assert "progressbar" not in stopped
-    assert last_html(kernel, boxes(kernel, cell)) == ""
     assert updates(kernel.listen(1.3), shown(kernel, cell)) == []
     assert kernel.value("session.closed") is False
     kernel.widgets.clear()
@@ -268,18 +263,15 @@ def test_stop_leaves_the_picture_and_says_so(kernel: Kernel) -> None:
     said = kernel.widgets[kernel.widget("AnyModel")]["said"]
     assert re.fullmatch(r"Watched again; it was not since \d\d:\d\d:\d\d\.", said)
     kernel.run("lane.steer('Shorter')")
-    kernel.listen(0.5)
-    assert "Shorter" in last_html(kernel, shown(kernel, again)), "watched again"
+    kernel.wait_until(lambda: "Shorter" in last_html(kernel, shown(kernel, again)))
     assert last_html(kernel, shown(kernel, cell)) == stopped
     # Two views of one lane are one, whichever was made, stopped or shown first.
     kernel.run("other = LaneView(session, lane); view.stop()")
     last = kernel.run("other.show()")
     kernel.run("lane.steer('Longer')")
-    kernel.listen(0.5)
-    assert "Longer" in last_html(kernel, shown(kernel, last))
+    kernel.wait_until(lambda: "Longer" in last_html(kernel, shown(kernel, last)))
     kernel.run("view.stop()")
-    kernel.listen(0.3)
-    assert "not watched since" in last_html(kernel, shown(kernel, last))
+    kernel.wait_until(lambda: "not watched since" in last_html(kernel, shown(kernel, last)))
     kernel.run("session.close()")
 
 
@@ -304,7 +296,7 @@ def test_the_box_sends_and_steers(kernel: Kernel) -> None:
     ]
     assert len([e for e in account if e["kind"] == "request"]) == 1
     kernel.run("session.close()")
-    kernel.listen(0.4)
+    kernel.wait_until(lambda: bool(updates(kernel.messages, box)))
     closed = updates(kernel.messages, box)
     assert closed[-1]["content"]["data"] == {"text/plain": "", "text/html": ""}
 
@@ -327,8 +319,7 @@ def test_a_fork_is_shown_in_the_cell_of_the_box_that_made_it(kernel: Kernel) -> 
     kernel.tell(below, "say", "Another way.")
     kernel.wait_until(lambda: kernel.widgets[below]["said"] == "Sent as the next turn.")
     kernel.run("session['three'].wait(10)")
-    kernel.listen(0.4)
-    assert "Another way." in last_html(kernel, pictures(kernel, cells[0]))
+    kernel.wait_until(lambda: "Another way." in last_html(kernel, pictures(kernel, cells[0])))
     kernel.run("session.close()")
 
 
@@ -382,7 +373,7 @@ def test_one_continuation_however_often_it_is_clicked(kernel: Kernel) -> None:
         assert "committed as resp_" in final["text/plain"]
 
 
-def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> None:
+def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel, tmp_path: Path) -> None:
     kernel.widgets.clear()
     kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
     kernel.run("pending_forms(session)")
@@ -390,9 +381,11 @@ def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> No
     area = kernel.widget("TextareaModel")
     kernel.type(area, "18")
     kernel.wait_until(lambda: not send.disabled)
-    busy = kernel.client.execute("time.sleep(1)")
+    busy = kernel.client.execute(_busy_until(tmp_path / "go on"))
     kernel.type(area, "18 °")
     send.press()
+    kernel.wait_until(lambda: bool(kernel.of(busy, "execute_input")))
+    (tmp_path / "go on").touch()
     kernel.end(busy)
     # Only now the page lets go of the text that it held back while the kernel was busy.
     kernel.type(area, "18 °C, dry")
@@ -400,7 +393,12 @@ def test_a_click_while_a_cell_is_busy_sends_what_came_last(kernel: Kernel) -> No
     assert "18 °C, dry" in kernel.value("lane.text")
 
 
-def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
+def _busy_until(made: Path) -> str:
+    """A cell that keeps the kernel busy until there is a file."""
+    return f"from pathlib import Path\nwhile not Path({str(made)!r}).exists(): time.sleep(0.01)\n"
+
+
+def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel, tmp_path: Path) -> None:
     kernel.widgets.clear()
     kernel.run("start('weather'); lane.create('Weather?'); lane.wait(10)")
     if not kernel.open_subshell():
@@ -411,8 +409,8 @@ def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
     send = kernel.button("Send continuation")
     area = kernel.widget("TextareaModel")
     kernel.subshell, subshell = None, kernel.subshell
-    busy = kernel.client.execute("time.sleep(4); print('VALUE slept')")
-    kernel.listen(0.2)
+    busy = kernel.client.execute(_busy_until(tmp_path / "go on") + "print('VALUE slept')")
+    kernel.wait_until(lambda: bool(kernel.of(busy, "execute_input")))
     kernel.subshell = subshell
     kernel.type(area, "18 °C, dry")
     kernel.wait_until(lambda: not send.disabled)
@@ -420,6 +418,7 @@ def test_clicks_on_a_subshell_work_while_a_cell_is_busy(kernel: Kernel) -> None:
     kernel.wait_until(lambda: "committed as resp_" in json.dumps(kernel.widgets))
     assert kernel.of(busy, "stream") == [], "the cell still sleeps"
     kernel.subshell = None
+    (tmp_path / "go on").touch()
     kernel.end(busy)
     assert kernel.of(busy, "stream")
     assert "18 °C, dry" in kernel.value("lane.text")
@@ -513,8 +512,8 @@ def kept(turn):
     if refuses:
         yield RefuseSteers("response_already_completed")
     yield Say(turn.prompt)
-    if " " in turn.prompt:
-        yield AwaitSteer(10.0 if refuses else 1.0)
+    if "wait" in turn.prompt or refuses:
+        yield AwaitSteer(10)
 async def nowhere(_): pass
 def cut():
     transport = session.core.line.transport
@@ -533,22 +532,21 @@ def test_what_is_to_decide_is_decided_by_clicks(kernel: Kernel) -> None:
     kernel.wait_until(
         lambda: _buttons(kernel) >= {"Continue", "Rebuild", "Leave", "Send again"}, 15
     )
-    kernel.listen(0.3)
-    assert "Keep it &lt;short&gt;" in last_html(kernel, shown(kernel, cell))
+    kernel.wait_until(lambda: "Keep it &lt;short&gt;" in last_html(kernel, shown(kernel, cell)))
     again = kernel.button("Send again")
     go_on = kernel.button("Continue")
     go_on.press()
     go_on.press()
     kernel.wait_until(lambda: "Continue from resp_" in json.dumps(kernel.widgets))
-    kernel.listen(0.3)
-    assert len(_decisions(kernel)["children"]) == 2, "the steer, and the request that was cut off"
+    # The steer, and the request that was cut off.
+    kernel.wait_until(lambda: len(_decisions(kernel)["children"]) == 2)
     for _ in range(3):
         again.press()
     kernel.wait_until(lambda: not _decisions(kernel)["children"])
     assert kernel.value("lane.wait(10)") == "idle"
     requests = [e for e in kernel.value("session.simulator.account") if e["kind"] == "request"]
     assert len(requests) == 3
-    assert "sent again as create-" in last_html(kernel, shown(kernel, cell))
+    kernel.wait_until(lambda: "sent again as create-" in last_html(kernel, shown(kernel, cell)))
 
 
 def test_a_failed_steer_is_back_in_the_box_when_its_cell_has_ended(kernel: Kernel) -> None:

@@ -180,6 +180,18 @@ def _opens_the_form(keys: Keys) -> Any:
     return form
 
 
+def _arranged(page: Any, width: int) -> None:
+    """JupyterLab has arranged itself anew for a window so wide, and that was painted."""
+    page.wait_for_function(
+        "width => { const one = document.querySelector('.jp-Notebook').getBoundingClientRect();"
+        " return one.right <= width && one.right > width - 80; }",
+        arg=width,
+    )
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
 def _has_room(page: Any, shots: Shots) -> None:
     """Card, form and board are as wide as their room, however narrow and long."""
     found = {}
@@ -187,13 +199,13 @@ def _has_room(page: Any, shots: Shots) -> None:
         page.set_viewport_size({"width": width, "height": 2400})
         for dark in (False, True):
             change_theme(page, dark=dark)
-            page.wait_for_timeout(300)  # JupyterLab arranges itself anew
+            _arranged(page, width)
             name = f"{width}-{'dark' if dark else 'light'}"
             shots.take(name, 2, 4)
             if wide := page.evaluate(_WIDE):
                 found[name] = wide
     page.set_viewport_size({"width": 500, "height": 2400})
-    page.wait_for_timeout(300)
+    _arranged(page, 500)
     if wide := page.evaluate(_WIDE):
         found["500"] = wide
     counted = page.locator(".snb-foot .snb-hint").first.bounding_box()

@@ -20,13 +20,13 @@ from tests.support.browser import needs_browser
 from tests.support.github import glued, look
 from tests.widgets.forming import section, waiting
 from tests.widgets.kernel import Kernel
-from tests.widgets.lab import Lab, run_cell
+from tests.widgets.lab import run_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.browser import Browser
+    from tests.widgets.lab import Lab
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 # As a person gives them: in the environment, as an argument, in a header, for an MCP server.
@@ -240,8 +240,12 @@ def test_a_closed_form_stays_a_widget_where_something_is_half_typed_in_it() -> N
 @pytest.mark.browser
 @pytest.mark.slow
 @needs_browser("jupyterlab")
-def test_a_notebook_that_a_person_saved(browser: Browser, given: Path) -> None:
-    with Lab(given / "lab", browser) as lab, lab.notebook(given, CELLS) as page:
+def test_a_notebook_that_a_person_saved(lab: Lab, given: Path) -> None:
+    # The environment of one kernel: others' have no secrets.
+    keys = given / "keys.json"
+    keys.write_text(json.dumps(SECRETS), encoding="utf-8")
+    begin = f"import json, os\nos.environ.update(json.load(open({str(keys)!r})))\n"
+    with lab.notebook(given, [begin + CELLS[0], *CELLS[1:]]) as page:
         for number in range(8):
             run_cell(page, number)
         page.wait_for_selector(".snb-form .snb-go", timeout=30_000)

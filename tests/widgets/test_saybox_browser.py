@@ -24,6 +24,7 @@ pytestmark = [
 BEGIN = """
 %load_ext steer_nb
 import asyncio, time, steer_nb
+from pathlib import Path
 from steer_nb.simulator import Say, Simulator, scenario
 from steer_nb.widgets import LaneView, pending_forms
 @scenario("echo", "Repeats what it is told.")
@@ -54,6 +55,14 @@ def heard(page: Any, *texts: str) -> Any:
         card.get_by_text(f"I heard: {text}").wait_for(timeout=20_000)
         assert card.get_by_text(f"I heard: {text}").count() == 1
     return card
+
+
+def arranged(page: Any, notebook: str) -> None:
+    """JupyterLab has arranged itself anew, as its `one` notebook shows, and that was painted."""
+    page.wait_for_function(f"[document.querySelector('.jp-Notebook')].every(one => {notebook})")
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
 
 
 def focused(page: Any) -> str:
@@ -116,11 +125,11 @@ def _narrow(page: Any, area: Any) -> None:
     assert page.evaluate(OVERFLOWS) == []
     page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
     page.set_viewport_size({"width": 420, "height": 1400})
-    page.wait_for_timeout(500)  # JupyterLab arranges itself anew
+    arranged(page, "one.clientWidth < 420")
     assert page.evaluate(OVERFLOWS) == []
     assert area.bounding_box()["width"] > 150
     page.set_viewport_size({"width": 1200, "height": 1400})
-    page.wait_for_timeout(500)
+    arranged(page, "one.clientWidth > 800")
     card, box = page.locator(".snb-end .snb-card").first, page.locator(".snb-say").first
     above, below = card.bounding_box(), box.bounding_box()
     assert (above["x"], above["width"]) == (below["x"], below["width"])
@@ -181,11 +190,13 @@ def _again(page: Any, area: Any) -> None:
     page.locator(".snb-top").first.get_by_text("not watched since").wait_for()
 
 
+# Busy until the test says that it goes on.
+HELD = "while not Path('go on').exists(): time.sleep(0.02)\nPath('go on').unlink()"
 BUSY = [
     BEGIN,
     "LaneView(session, lane)",
-    "for _ in range(25): time.sleep(0.1)",
-    "await asyncio.sleep(2.5)",
+    HELD,
+    HELD.replace("time.sleep", "await asyncio.sleep"),
     "while True: time.sleep(0.1)",
     TOLD,
     (
@@ -204,6 +215,7 @@ def test_presses_while_the_kernel_is_busy_and_after_it(lab: Lab, tmp_path: Path)
         page.on("pageerror", lambda error: errors.append(str(error)))
         run_cell(page, 0)
         run_cell(page, 1)
+        go_on = tmp_path / "go on"
         boxes = page.locator(".snb-talk")
         boxes.nth(1).wait_for(timeout=20_000)
         area, other = (boxes.nth(n).locator("textarea") for n in range(2))
@@ -214,13 +226,14 @@ def test_presses_while_the_kernel_is_busy_and_after_it(lab: Lab, tmp_path: Path)
         until(lambda: other.input_value() == "first" or page.wait_for_timeout(50), 10)
         start_cell(page, 2)
         area.press("Control+Enter")
-        boxes.nth(0).get_by_text("Waiting for the kernel").wait_for(timeout=1500)
+        boxes.nth(0).get_by_text("Waiting for the kernel").wait_for()
         for button in (send, second):
             assert button.get_attribute("aria-disabled") == "true"
             button.dblclick(force=True)
         area.press("Control+Enter")
         other.press("Control+Enter")
         assert area.input_value() == "first"
+        go_on.touch()
         heard(page, "first")
         boxes.nth(0).get_by_text("Sent as the next turn.").wait_for()
         assert (area.input_value(), other.input_value()) == ("", "")
@@ -230,6 +243,7 @@ def test_presses_while_the_kernel_is_busy_and_after_it(lab: Lab, tmp_path: Path)
         area.fill("second")
         send.click()
         area.press_sequentially(" and more")
+        go_on.touch()
         heard(page, "second")
         page.wait_for_timeout(700)
         assert area.input_value() == "second and more"
@@ -238,13 +252,14 @@ def test_presses_while_the_kernel_is_busy_and_after_it(lab: Lab, tmp_path: Path)
         area.fill("third")
         start_cell(page, 3)
         send.dblclick()
+        go_on.touch()
         heard(page, "third")
 
         # After Stop.
         start_cell(page, 4)
         area.fill("fourth")
         send.dblclick()
-        boxes.nth(0).get_by_text("Waiting for the kernel").wait_for(timeout=1500)
+        boxes.nth(0).get_by_text("Waiting for the kernel").wait_for()
         page.evaluate("() => { jupyterapp.commands.execute('notebook:interrupt-kernel'); }")
         heard(page, "fourth")
         area.fill("fifth")
