@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.browser import needs_browser
 from tests.widgets.forming import until
-from tests.widgets.lab import run_cell, start_cell
+from tests.widgets.lab import reload, run_cell, save, start_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -212,3 +212,44 @@ def _restarted(page: Any, folder: Path) -> None:
     assert form.foot.get_by_role("status").inner_text() == "", "it is said once"
     assert form.area.input_value() == "18 °C", "it can be copied"
     page.screenshot(path=folder / "ended.png")
+
+
+UNTIL_TOLD = "import pathlib\nwhile not pathlib.Path('{}').exists(): time.sleep(0.02)"
+KEPT = "[one.draft or one.item for one in session.lanes['one'].required_input]"
+LEAVES = [BEGIN, "ask('one')", UNTIL_TOLD.format("back"), KEPT, UNTIL_TOLD.format("again"), KEPT]
+HIDE = "document.dispatchEvent(new Event('visibilitychange'))"
+
+
+def test_no_key_is_lost_when_the_page_is_left_while_the_kernel_is_busy(
+    lab: Lab, tmp_path: Path
+) -> None:
+    with lab.notebook(tmp_path, LEAVES, subshells=False) as page:
+        run_cell(page, 0)
+        run_cell(page, 1)
+        form = Form(page, 1)
+        save(page)
+        # Looked away from, and typed on: what was told first takes nothing from what came later.
+        start_cell(page, 2)
+        form.area.press_sequentially("18 °C")
+        page.evaluate(HIDE)
+        form.area.press_sequentially(", dry")
+        (tmp_path / "back").touch()
+        form.silent()
+        form.ready()
+        form.output.get_by_text("saved; you may edit it").wait_for()
+        run_cell(page, 3)
+        page.get_by_text("'output': '18 °C, dry'").wait_for()
+        assert form.area.input_value() == "18 °C, dry"
+        # Loaded anew before the kernel is free: ipywidgets has let one key of it out.
+        start_cell(page, 4)
+        form.area.press_sequentially(" and calm")
+        form.output.get_by_role("radio", name="JSON").click()
+        form.output.get_by_role("radio", name="text").click()
+        page.reload()
+        (tmp_path / "again").touch()
+        reload(page)
+        form = Form(page, 1)
+        assert form.area.input_value() == "18 °C, dry and calm"
+        assert form.output.get_by_role("radio", name="text").is_checked()
+        run_cell(page, 5)
+        page.get_by_text("'output': '18 °C, dry and calm'").wait_for()
