@@ -69,17 +69,19 @@ function render({ model, el }) {
 
   // -- when the page is left -------------------------------------------------------------------
 
-  const fields = new Map(); // the controls that are kept, by model: how each is let go of
-  const touched = new Map(); // what a person changed there and may be held back: how it is read
+  const fields = new Map(); // the controls that are kept, by model
+  const touched = new Set(); // those that a person changed, and that may be held back
 
   async function watch(id, name) {
-    const mine = { release() {} };
+    const mine = { read() {}, show() {}, release() {} };
     fields.set(id, mine);
     try {
       const field = await model.widget_manager.get_model(id);
       if (fields.get(id) !== mine) return;
+      mine.read = () => field.get(name);
+      mine.show = (value) => field.set_state({ [name]: value }); // and tells nobody
       // A view says that it made the change; what the kernel changed is known there.
-      const changes = (_, __, by) => by?.updated_view && touched.set(id, () => field.get(name));
+      const changes = (_, __, by) => by?.updated_view && touched.add(id);
       field.on(`change:${name}`, changes);
       mine.release = () => field.off(`change:${name}`, changes);
     } catch (error) {
@@ -94,13 +96,26 @@ function render({ model, el }) {
       fields.delete(id);
       touched.delete(id);
     }
-    for (const [id, name] of Object.entries(now)) if (!fields.has(id)) watch(id, name);
+    const added = Object.entries(now).filter(([id]) => !fields.has(id));
+    return Promise.all(added.map(([id, name]) => watch(id, name)));
+  }
+
+  // A page that is loaded anew may have asked for its state before what the last one told was heard.
+  function ask() {
+    if (fields.size > 0 && !ended) model.send({ event: "came", page });
+  }
+  function hear({ page: asked, shown }) {
+    if (asked !== page) return;
+    for (const [id, value] of Object.entries(shown)) {
+      const mine = fields.get(id);
+      if (mine && !touched.has(id) && mine.read() !== value) mine.show(value);
+    }
   }
 
   const quiet = () => later === undefined && !more && heard() >= told;
   function tell() {
     if (ended || quiet() || touched.size === 0) return;
-    const shown = Object.fromEntries([...touched].map(([id, read]) => [id, read()]));
+    const shown = Object.fromEntries([...touched].map((id) => [id, fields.get(id).read()]));
     touched.clear(); // it is on its way, whatever becomes of the page
     post({ event: "left", shown });
   }
@@ -172,7 +187,8 @@ function render({ model, el }) {
   model.on("change", update);
   model.on("change:fields", know);
   model.on("comm_live_update", look);
-  know();
+  model.on("msg:custom", hear);
+  know().then(ask).catch((error) => console.warn(error)); // there may be no kernel to ask
   update();
   look();
   return () => {
@@ -184,6 +200,7 @@ function render({ model, el }) {
     fields.clear();
     model.off("change", update);
     model.off("change:fields", know);
+    model.off("msg:custom", hear);
     model.off("comm_live_update", look);
     document.removeEventListener("input", changed, true);
     for (const timer of [soon, long, later]) clearTimeout(timer);

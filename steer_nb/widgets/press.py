@@ -5,7 +5,8 @@ else was pressed in it, in how many displays and pages ever, is not taken. While
 the kernel its row says so, and takes no other. What is typed beside it, in controls of ipywidgets,
 has no such words; a row can follow it and say the same of it. And it can keep it: while the kernel
 is busy, a page of ipywidgets holds the newest keys back, and loses them when it is left. The row
-then tells in one message what the page shows.
+then tells in one message what the page shows. The page that comes after it asks what that was: it
+may have its state from before.
 """
 
 from __future__ import annotations
@@ -217,6 +218,9 @@ class Press(anywidget.AnyWidget):
         if not isinstance(content, dict):
             return
         page, number, which = (content.get(name) for name in ("page", "number", "button"))
+        if content.get("event") == "came" and isinstance(page, str):
+            now = {model: getattr(one, _told(one)) for model, one in self._kept.items()}
+            self.send({"page": page, "shown": now})
         if not isinstance(page, str) or not isinstance(number, int):
             return
         pressed = None

@@ -151,3 +151,19 @@ def test_only_what_is_kept_and_fits_is_taken(row: Press) -> None:
     tell(row, event="left", shown={kept["text"].model_id: "x"})
     assert {name: one.value for name, one in kept.items()} == before
     assert other.value == ""
+
+
+def test_a_page_that_comes_is_told_what_is_there(
+    row: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = controls()
+    row.keep(kept.values())
+    kept["text"].value = "half a sen"
+    sent: list[Any] = []
+    monkeypatch.setattr(row, "send", sent.append)
+    row._handle_custom_msg({"event": "came", "page": ["b"]}, [])
+    row._handle_custom_msg({"event": "came", "page": "b"}, [])
+    values = {"text": "half a sen", "tick": False, "number": 0, "choice": None, "menu": 0}
+    shown = {kept[name].model_id: value for name, value in values.items()}
+    assert sent == [{"page": "b", "shown": shown}]
+    assert row.heard == {}
