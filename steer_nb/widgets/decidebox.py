@@ -36,6 +36,14 @@ QUEUED: Final = "Queued here: it goes out next."
 
 _SOON_S = 0.05
 
+# What can be done stands in the card with what to type for it, and as buttons in the box below it:
+# where those are, and work, they are enough. The output before the one with the box is the card's
+# last; a cell before one with a card and its box is nothing of theirs.
+_ONCE: Final = (
+    '<style>:has(+* .snb-decide-box:not([style*="display: none"],.jupyter-widgets-disconnected))'
+    ":not(:has(+* .snb-part)) .snb-decide .snb-way{display:none}</style>"
+)
+
 
 def handle_of(lane: Lane, message: Undecided) -> Steer | Response | Inject:
     """Give the handle of a message that is to be decided on."""
@@ -106,6 +114,8 @@ class DecideBox:
                     for n, choice in enumerate(choices)
                 ]
             rows += [self._row(one, partial(self._message, one)) for one in messages]
+            if rows:
+                rows.append(self._row("once", _once))
             self.widget.children = tuple(rows)
             self.widget.layout.display = None if rows else "none"
 
@@ -191,3 +201,7 @@ class DecideBox:
     def later(self, build: Callable[[], None]) -> None:
         """Call ``build()`` soon on the helper thread; any thread may ask."""
         ticker.later(("decide", self), _SOON_S, build)
+
+
+def _once() -> w.Widget:
+    return w.HTML(value=_ONCE, layout=w.Layout(display="none"))

@@ -72,15 +72,6 @@ overflow:visible}
 padding-top:6px}
 """
 
-# What can be done stands in the card with what to type for it, and as buttons in the box below it:
-# where those are, and work, they are enough. The output before the one with the box is the card's
-# last; a cell before one with a card and its box is nothing of theirs.
-_ONCE: Final = """
-:has(.snb-end .snb-decide):not(:has(.snb-decide-box)):not(:has(+* .snb-part)):has(
-+* .snb-decide-box:not([style*="display: none"],
-.jupyter-widgets-disconnected)) .steer-nb .snb-decide .snb-way{display:none}
-"""
-
 # ipywidgets marks each control that lost its kernel with a broken chain, and lets it be clicked.
 _GONE: Final = f"""
 .snb-forms.jupyter-widgets-disconnected:before,
@@ -102,4 +93,4 @@ font-size:0}}
 color:var(--jp-ui-font-color2,#6a737d)}}
 """
 
-TALK: Final = _BOX + _DECIDE + _ONCE + _JOINED + _GONE + _LOST
+TALK: Final = _BOX + _DECIDE + _JOINED + _GONE + _LOST
