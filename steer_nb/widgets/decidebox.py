@@ -108,14 +108,14 @@ class DecideBox:
                 rows.append(self._row("ask", self._question))
             if choices:
                 name = f"<bdi>{esc(clip(self._lane.name, 60))}</bdi>"
-                rows.append(self._row(name, partial(static, f"<b>How does {name} go on?</b>")))
+                rows.append(
+                    self._row(name, partial(static, f"{_ONCE}<b>How does {name} go on?</b>"))
+                )
                 rows += [
                     self._row((choice, n), partial(self._choice, choice, first=n == 0))
                     for n, choice in enumerate(choices)
                 ]
             rows += [self._row(one, partial(self._message, one)) for one in messages]
-            if rows:
-                rows.append(self._row("once", _once))
             self.widget.children = tuple(rows)
             self.widget.layout.display = None if rows else "none"
 
@@ -201,7 +201,3 @@ class DecideBox:
     def later(self, build: Callable[[], None]) -> None:
         """Call ``build()`` soon on the helper thread; any thread may ask."""
         ticker.later(("decide", self), _SOON_S, build)
-
-
-def _once() -> w.Widget:
-    return w.HTML(value=_ONCE, layout=w.Layout(display="none"))
