@@ -36,6 +36,14 @@ QUEUED: Final = "Queued here: it goes out next."
 
 _SOON_S = 0.05
 
+# What can be done stands in the card with what to type for it, and as buttons in the box below it:
+# where those are, and work, they are enough. The output before the one with the box is the card's
+# last; a cell before one with a card and its box is nothing of theirs.
+_ONCE: Final = (
+    '<style>:has(+* .snb-decide-box:not([style*="display: none"],.jupyter-widgets-disconnected))'
+    ":not(:has(+* .snb-part)) .snb-decide .snb-way{display:none}</style>"
+)
+
 
 def handle_of(lane: Lane, message: Undecided) -> Steer | Response | Inject:
     """Give the handle of a message that is to be decided on."""
@@ -100,7 +108,9 @@ class DecideBox:
                 rows.append(self._row("ask", self._question))
             if choices:
                 name = f"<bdi>{esc(clip(self._lane.name, 60))}</bdi>"
-                rows.append(self._row(name, partial(static, f"<b>How does {name} go on?</b>")))
+                rows.append(
+                    self._row(name, partial(static, f"{_ONCE}<b>How does {name} go on?</b>"))
+                )
                 rows += [
                     self._row((choice, n), partial(self._choice, choice, first=n == 0))
                     for n, choice in enumerate(choices)

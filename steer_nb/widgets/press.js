@@ -3,7 +3,8 @@
 // A press is numbered by its step, as in box.js: the kernel takes one for each step and begins the
 // next. Until it has, no button of the row can be pressed, in no display on this page, and the line
 // below says what is waited for. What ipywidgets' own controls tell the kernel is followed by a
-// message of this row's: once that is heard, the kernel is not busy.
+// message of this row's: once that is heard, the kernel is not busy. Until then ipywidgets may hold
+// back what was typed last, in the page; when that is left it is told here.
 
 function render({ model, el }) {
   const page = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
@@ -66,6 +67,61 @@ function render({ model, el }) {
   // At the document: when this is drawn it does not stand in its place yet.
   document.addEventListener("input", changed, true);
 
+  // -- when the page is left -------------------------------------------------------------------
+
+  const fields = new Map(); // the controls that are kept, by model
+  const touched = new Set(); // those that a person changed, and that may be held back
+
+  async function watch(id, name) {
+    const mine = { read() {}, show() {}, release() {} };
+    fields.set(id, mine);
+    try {
+      const field = await model.widget_manager.get_model(id);
+      if (fields.get(id) !== mine) return;
+      mine.read = () => field.get(name);
+      mine.show = (value) => field.set_state({ [name]: value }); // and tells nobody
+      // A view says that it made the change; what the kernel changed is known there.
+      const changes = (_, __, by) => by?.updated_view && touched.add(id);
+      field.on(`change:${name}`, changes);
+      mine.release = () => field.off(`change:${name}`, changes);
+    } catch (error) {
+      console.warn(error);
+    }
+  }
+  function know() {
+    const now = model.get("fields");
+    for (const [id, mine] of fields) {
+      if (id in now) continue;
+      mine.release();
+      fields.delete(id);
+      touched.delete(id);
+    }
+    const added = Object.entries(now).filter(([id]) => !fields.has(id));
+    return Promise.all(added.map(([id, name]) => watch(id, name)));
+  }
+
+  // A page that is loaded anew may have asked for its state before what the last one told was heard.
+  function ask() {
+    if (fields.size > 0 && !ended) model.send({ event: "came", page });
+  }
+  function hear({ page: asked, shown }) {
+    if (asked !== page) return;
+    for (const [id, value] of Object.entries(shown)) {
+      const mine = fields.get(id);
+      if (mine && !touched.has(id) && mine.read() !== value) mine.show(value);
+    }
+  }
+
+  const quiet = () => later === undefined && !more && heard() >= told;
+  function tell() {
+    if (ended || quiet() || touched.size === 0) return;
+    const shown = Object.fromEntries([...touched].map((id) => [id, fields.get(id).read()]));
+    touched.clear(); // it is on its way, whatever becomes of the page
+    post({ event: "left", shown });
+  }
+  addEventListener("pagehide", tell);
+  document.addEventListener("visibilitychange", tell);
+
   // -- when it is over -------------------------------------------------------------------------
 
   // A form that is over gives way to its record, which stands in front of it with its mark: whoever
@@ -118,6 +174,7 @@ function render({ model, el }) {
     });
     put(hint, model.get("hint"));
     if (more && heard() >= told) follow();
+    if (quiet()) touched.clear();
     say();
   }
 
@@ -128,12 +185,22 @@ function render({ model, el }) {
   const look = () => setTimeout(alive); // ipywidgets marks what lost its kernel after it says so
 
   model.on("change", update);
+  model.on("change:fields", know);
   model.on("comm_live_update", look);
+  model.on("msg:custom", hear);
+  know().then(ask).catch((error) => console.warn(error)); // there may be no kernel to ask
   update();
   look();
   return () => {
+    tell();
     leave();
+    removeEventListener("pagehide", tell);
+    document.removeEventListener("visibilitychange", tell);
+    for (const mine of fields.values()) mine.release();
+    fields.clear();
     model.off("change", update);
+    model.off("change:fields", know);
+    model.off("msg:custom", hear);
     model.off("comm_live_update", look);
     document.removeEventListener("input", changed, true);
     for (const timer of [soon, long, later]) clearTimeout(timer);

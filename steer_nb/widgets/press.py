@@ -3,7 +3,10 @@
 A press is one message. It carries the number of its step: a step is for one press, and whatever
 else was pressed in it, in how many displays and pages ever, is not taken. While a press waits for
 the kernel its row says so, and takes no other. What is typed beside it, in controls of ipywidgets,
-has no such words; a row can follow it and say the same of it.
+has no such words; a row can follow it and say the same of it. And it can keep it: while the kernel
+is busy, a page of ipywidgets holds the newest keys back, and loses them when it is left. The row
+then tells in one message what the page shows. The page that comes after it asks what that was: it
+may have its state from before.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from traitlets import List as ListOf
 from steer_nb.widgets.script import script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["Press", "PressButton"]
 
@@ -143,6 +146,8 @@ class Press(anywidget.AnyWidget):
     follows : str
         A CSS selector: the row says of what is changed in the element around it, too, that it
         waits for the kernel.
+    fields : dict of str to str
+        The model of each control there that is kept, and which of its traits a person changes.
 
     Examples
     --------
@@ -161,12 +166,14 @@ class Press(anywidget.AnyWidget):
     hint = Unicode().tag(sync=True)
     said = Unicode().tag(sync=True)
     follows = Unicode().tag(sync=True)
+    fields = Dict().tag(sync=True)
     step = Int(0).tag(sync=True)
     heard = Dict().tag(sync=True)
 
     def __init__(self, *row: PressButton, css: str = "", **traits: Any) -> None:
         self._changing = threading.RLock()
         self._last: PressButton | None = None
+        self._kept: dict[str, w.Widget] = {}
         self.row = row
         super().__init__(
             buttons=[one.state() for one in row],
@@ -191,6 +198,15 @@ class Press(anywidget.AnyWidget):
         with self._changing:
             self.show(buttons=[one.state() for one in self.row])
 
+    def keep(self, controls: Iterable[w.Widget]) -> None:
+        """Keep what a page shows in these when it is left, and in no others. Any thread."""
+        kept = {control.model_id: control for control in controls}
+        fields = {model: _told(control) for model, control in kept.items()}
+        with self._changing:
+            if fields != self.fields:
+                self._kept = kept
+                self.show(fields=fields)
+
     def press(self, button: PressButton) -> None:
         """Take a press in the step that is now, and begin the next."""
         with self._changing:
@@ -202,6 +218,9 @@ class Press(anywidget.AnyWidget):
         if not isinstance(content, dict):
             return
         page, number, which = (content.get(name) for name in ("page", "number", "button"))
+        if content.get("event") == "came" and isinstance(page, str):
+            now = {model: getattr(one, _told(one)) for model, one in self._kept.items()}
+            self.send({"page": page, "shown": now})
         if not isinstance(page, str) or not isinstance(number, int):
             return
         pressed = None
@@ -221,8 +240,34 @@ class Press(anywidget.AnyWidget):
             elif pressed is not None and pressed is not self._last:
                 told["said"] = _TWICE
             self.show(**told)
+            kept = self._kept
         if taken and pressed is not None:
             pressed.act()
+        shown = content.get("shown")
+        if content.get("event") == "left" and isinstance(shown, dict):
+            for model, value in shown.items():
+                if model in kept:
+                    _take(kept[model], value)
+
+
+def _told(control: w.Widget) -> str:
+    """Which trait of a control tells what a person put there."""
+    return "value" if control.trait_metadata("value", "sync") else "index"
+
+
+def _take(control: w.Widget, value: object) -> None:
+    """Put what a page shows into a control, as if the page's own message had arrived."""
+    name = _told(control)
+    now = getattr(control, name)
+    if name == "index":
+        fits = type(value) is int and 0 <= value < len(control.options)
+    else:
+        fits = type(value) is type(now)
+    if isinstance(value, str):
+        value = _sendable(value)
+    if fits and value != now:
+        # Not assigned: a page that is not gone, and where more was typed, would be told the older.
+        control.set_state({name: value})
 
 
 def _sendable(text: str) -> str:

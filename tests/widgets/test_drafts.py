@@ -160,6 +160,55 @@ def test_what_was_typed_a_moment_before_the_end_is_kept(
         assert section(only(session), "function_call_output").area.value == '{"half'
 
 
+def left(form: ContinuationForm, shown: dict[Any, Any]) -> None:
+    """A page tells what it shows when it is left while the kernel is busy."""
+    values = {control.model_id: value for control, value in shown.items()}
+    assert values.keys() <= form.foot.fields.keys()
+    message = {"event": "left", "page": "a", "number": 1, "shown": values}
+    form.foot._handle_custom_msg(message, [])
+
+
+def test_what_a_page_shows_when_it_is_left_is_kept(journalled: Session) -> None:
+    form = only(journalled)
+    function, approval = (
+        section(form, kind) for kind in ("function_call_output", "mcp_approval_response")
+    )
+    row = section(form, "shell_call_output").rows[1]
+    computer, search = section(form, "computer_call_output"), section(form, "tool_search_output")
+    for control in (computer.upload, computer.picker.widget):
+        assert control.model_id not in form.foot.fields, "those do something when they are changed"
+
+    def find_hotel(city: str) -> str:
+        return city
+
+    journalled.lane("hotels", tools=[find_hotel])  # offered in this form, too, from now on
+    journalled["planner"].fill(section(form, "custom_tool_call_output").key, output="x")
+    until(lambda: "find_hotel" in search.ticked.boxes)
+    tick = search.ticked.boxes["find_hotel"]
+    until(lambda: tick.model_id in form.foot.fields)
+    left(
+        form,
+        {
+            function.area: "18 °C, dr",
+            approval.decision: 1,
+            approval.reason: "not n",
+            row.stderr: "fatal: no",
+            row.outcome: len(row.outcome.options) - 2,
+            row.code: 12,
+            tick: True,
+        },
+    )
+    assert [part.valid for part in (function, approval, search)] == [True] * 3
+    assert search.read()["tools"][0]["name"] == "find_hotel"
+    with recovered(journalled) as session:
+        form = only(session)
+        assert section(form, "function_call_output").area.value == "18 °C, dr"
+        answer = section(form, "mcp_approval_response").read()
+        assert answer == {"approve": False, "reason": "not n"}
+        row = section(form, "shell_call_output").rows[1]
+        assert row.read()["outcome"] == {"type": "exit", "exit_code": 12}
+
+
 def test_nothing_is_written_for_each_key_nor_twice(
     weather: tuple[Session, Lane], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.browser import needs_browser
 from tests.widgets.forming import until
-from tests.widgets.lab import run_cell, start_cell
+from tests.widgets.lab import reload, run_cell, save, start_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,3 +225,62 @@ def _restarted(page: Any, folder: Path) -> None:
     assert form.foot.get_by_role("status").inner_text() == "", "it is said once"
     assert form.area.input_value() == "18 °C", "it can be copied"
     page.screenshot(path=folder / "ended.png")
+
+
+UNTIL_TOLD = "import pathlib\nwhile not pathlib.Path('{}').exists(): time.sleep(0.02)"
+KEPT = "[one.item and one.item['output'] for one in session.lanes['one'].required_input]"
+UNHEARD = """
+forms = pending_forms(session, 'one')
+(part,) = forms.forms[0].sections.values()
+with part.area._lock_property(value='18 °C'):  # as where the page asked just before this came
+    part.area.value = '18 °C'
+forms
+"""
+BUSY, AGAIN_BUSY = (UNTIL_TOLD.format(name) for name in ("back", "again"))
+LEAVES = [BEGIN, "ask('one')", BUSY, KEPT, AGAIN_BUSY, KEPT, UNHEARD]
+HIDE = "document.dispatchEvent(new Event('visibilitychange'))"
+
+
+def test_no_key_is_lost_when_the_page_is_left_while_the_kernel_is_busy(
+    lab: Lab, tmp_path: Path
+) -> None:
+    with lab.notebook(tmp_path, LEAVES, subshells=False) as page:
+        run_cell(page, 0)
+        run_cell(page, 1)
+        form = Form(page, 1)
+        save(page)
+        # Looked away from, and typed on: what was told first takes nothing from what came later.
+        start_cell(page, 2)
+        form.area.press_sequentially("18 °C")
+        page.evaluate(HIDE)
+        form.area.press_sequentially(", dry")
+        (tmp_path / "back").touch()
+        _keeps(page, 3, "18 °C, dry")
+        assert form.area.input_value() == "18 °C, dry"
+        # Loaded anew before the kernel is free: ipywidgets has let one key of it out.
+        start_cell(page, 4)
+        form.area.press_sequentially(" and calm")
+        form.output.get_by_role("radio", name="JSON").click()
+        form.output.get_by_role("radio", name="text").click()
+        page.reload()
+        (tmp_path / "again").touch()
+        reload(page)
+        form = Form(page, 1)
+        form.wait(form.area.input_value, "18 °C, dry and calm")
+        form.wait(form.output.get_by_role("radio", name="text").is_checked, True)
+        _keeps(page, 5, "18 °C, dry and calm")
+        # A form that is shown asks what its fields hold: the page may know less.
+        run_cell(page, 6)
+        form = Form(page, 6)
+        form.wait(form.area.input_value, "18 °C")
+
+
+def _keeps(page: Any, cell: int, answer: str) -> None:
+    shown = page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".jp-OutputArea")
+
+    def kept() -> bool:
+        run_cell(page, cell)
+        page.wait_for_timeout(100)
+        return repr([answer]) in shown.inner_text()
+
+    until(kept, 20)

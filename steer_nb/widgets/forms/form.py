@@ -11,7 +11,8 @@ What a person types is never lost and the continuation is never doubled:
   service, or the session, refuses. From how many displays or forms ever the clicks come, the
   session itself lets one continuation out for each response.
 - A page holds typed text back while the kernel is busy, and a click overtakes it. So the click is
-  acted upon only after a moment in which no text arrives.
+  acted upon only after a moment in which no text arrives. Where the page is left before that, the
+  row of the button tells what it showed.
 
 Callbacks come on the main thread or on a subshell's, notices on the I/O thread; none of them waits.
 They hand over to the ticker or to a thread of their own. No lock is held that the I/O thread takes.
@@ -167,6 +168,7 @@ class ContinuationForm:
         widgets = tuple(section.widget for section in self._all())
         if self._body.children != widgets:
             self._body.children = widgets
+        self.foot.keep(control for section in self._all() for control in section.controls())
         _put(self._head, head_html(facts.lane, facts.chip, facts.meta))
         opened = facts.phase == "open"
         if opened and self._in_flight is not None and facts.refused == self._in_flight:

@@ -264,7 +264,11 @@ class _Command:
         self.code = section.watch(
             f"exit code {number}",
             control(
-                w.IntText, section.named(f"Exit code {what}"), value=0, layout={"width": "6em"}
+                w.IntText,
+                section.named(f"Exit code {what}"),
+                value=0,
+                continuous_update=True,
+                layout={"width": "6em"},
             ),
         )
         self.nothing = section.watch(

@@ -131,6 +131,14 @@ class Section(ABC):
         control.observe(self._typed, names="value")
         return control
 
+    def controls(self) -> Iterator[w.Widget]:
+        """Give the controls of the page whose values are part of a draft."""
+        for control in tuple(self._fields.values()):
+            if isinstance(control, Chosen):
+                yield from control.boxes.values()
+            elif isinstance(control, w.Widget):  # and no picture that is held here
+                yield control
+
     def load(self, item: dict[str, Any]) -> None:
         """Show a value that was filled elsewhere: by code, by a tool, in another form."""
         with self._put():
