@@ -212,6 +212,7 @@ def _has_room(page: Any, shots: Shots) -> None:
     assert counted["height"] < 40, "words are not written letter by letter"
     change_theme(page, dark=False)
     page.set_viewport_size({"width": 1200, "height": 2400})
+    _arranged(page, 1200)
     assert found == {}
 
 
