@@ -110,7 +110,8 @@ class Lab:
                 try:
                     yield page
                 finally:
-                    page.screenshot(path=folder / "last.png")
+                    for number, one in enumerate(page.context.pages):  # and what a test opened
+                        one.screenshot(path=folder / f"last{number or ''}.png")
         finally:
             self._shut_down_kernels()
 
