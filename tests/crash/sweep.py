@@ -287,7 +287,8 @@ def crash_twice(
     for point in points:
         chance = random.Random(f"{seed}/{point.command}")
         rest = max(messages[point.plan] - point.number, RECOVERING)
-        number = chance.randint(1, chance.choice((RECOVERING, rest)))
+        most = chance.choice((RECOVERING, rest))
+        number = min(chance.randint(1, most) for _ in range(2))  # a late one may never come
         then = Cut(number, chance.choice(SIDES), chance.choice(kills))
         found.append(replace(point, then=then))
     return found

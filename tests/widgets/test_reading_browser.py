@@ -175,7 +175,7 @@ def test_a_flood_is_painted_seldom_and_costs_the_page_a_bounded_size(
     lab: Lab, tmp_path: Path
 ) -> None:
     """How long it stalls the page is printed by ``tests/benchmarks/page.py``."""
-    told = flood_a_page(lab, tmp_path, rounds=2)
+    told = flood_a_page(lab, tmp_path)
     assert told.n_events > WORDS, "none was lost"
     for paints in told.paints:
         assert len(paints) > 5

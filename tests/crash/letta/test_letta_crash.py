@@ -23,7 +23,7 @@ from tests.crash.proxy import Cut
 from tests.crash.sweep import pool_of, today, workers
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
-CONNECTIONS, PROCESSES = 30, 12
+CONNECTIONS, PROCESSES = 60, 24
 """So many points of each kind, spread over all plans."""
 
 
