@@ -99,19 +99,22 @@ def test_who_asks_is_sent_the_same_pictures_at_the_same_pace_to_the_end(kernel: 
     # While it goes on, as many messages in all as for the displays alone.
     start = len(kernel.messages)
     kernel.run(TURNS.format(2.0))
-    kernel.listen(0.6)
+    kernel.listen(0.6)  # the last paints
+    kernel.wait_until(
+        lambda: (
+            card(kernel, kernel.messages[before:]) == told(last_html(kernel, shown(kernel, cell)))
+        )
+    )
     heard = kernel.messages[start:]
     carried = sent(heard)
     assert len(carried) > 3
     assert rate(moments(carried)) <= 10
     assert rate(sorted(moments(carried + updates(heard, shown(kernel, cell))))) <= 10 + 3
-    assert card(kernel, kernel.messages[before:]) == told(last_html(kernel, shown(kernel, cell)))
     # The last picture arrives too, and who comes later has it.
     kernel.run("view.stop()")
-    kernel.listen(0.3)
-    assert "not watched since" in card(kernel, kernel.messages[before:])
-    assert contents(kernel.messages)[-1]["over"] is True
-    assert last_html(kernel, boxes(kernel, cell)) == ""
+    kernel.wait_until(lambda: "not watched since" in card(kernel, kernel.messages[before:]))
+    kernel.wait_until(lambda: contents(kernel.messages)[-1]["over"] is True)
+    kernel.wait_until(lambda: last_html(kernel, boxes(kernel, cell)) == "")
     late = len(kernel.messages)
     page(kernel, box, "watch", name="late")
     kernel.wait_until(lambda: bool(sent(kernel.messages[late:])))
@@ -128,20 +131,18 @@ def test_a_fork_of_a_page_that_no_display_reaches_stands_within_the_box(kernel: 
     field = kernel.widget("AnyModel", lane="planner")
     kernel.tell(field, "fork", "", name="other", show=0)
     kernel.wait_until(lambda: "Lane other goes on" in str(kernel.widgets[field]["said"]))
-    kernel.listen(0.3)
-    assert (len(pictures(kernel, cell)), len(boxes(kernel, cell))) == (3, 1)
     below = kernel.widget("AnyModel", lane="other")
+    kernel.listen(0.3)
+    assert (len(pictures(kernel, cell)), len(boxes(kernel, cell))) == (3, 1), "none of its own"
     before = len(kernel.messages)
     page(kernel, below, "look")
     kernel.wait_until(lambda: bool(sent(kernel.messages[before:])))
     page(kernel, below, "watch")
     kernel.tell(below, "say", "Another way.")
     kernel.run("session['other'].wait(10)")
-    kernel.listen(0.5)
-    assert "Another way." in card(kernel, kernel.messages[before:])
+    kernel.wait_until(lambda: "Another way." in card(kernel, kernel.messages[before:]))
     kernel.run("session.close()")
-    kernel.listen(0.4)
-    assert "session closed" in card(kernel, kernel.messages[before:])
+    kernel.wait_until(lambda: "session closed" in card(kernel, kernel.messages[before:]))
 
 
 def test_no_print_and_no_error_came_from_any_callback(kernel: Kernel) -> None:

@@ -196,7 +196,9 @@ def test_the_clock_runs_while_nothing_comes(kernel: Kernel) -> None:
     painted = updates(kernel.listen(2.2), shown(kernel, cell))
     assert 3 <= len(painted) <= 22
     kernel.run("session.close()")
-    kernel.wait_until(lambda: "session closed" in last_html(kernel, shown(kernel, cell)))
+    head, _, tail = ([display] for display in shown(kernel, cell))
+    kernel.wait_until(lambda: "session closed" in last_html(kernel, head))
+    kernel.wait_until(lambda: told(last_html(kernel, tail)) == "")  # the last that is painted
     assert updates(kernel.listen(1.3), shown(kernel, cell)) == []
 
 
@@ -213,11 +215,11 @@ def test_shown_again_both_go_on_and_the_oldest_of_four_says_goodbye(kernel: Kern
 def test_where_a_picture_says_goodbye_its_box_goes_too(kernel: Kernel) -> None:
     kernel.run("start('planner')")
     cells = [kernel.run("LaneView(session, lane)") for _ in range(4)]
-    kernel.listen(0.3)
     below = [boxes(kernel, cell) for cell in cells]
+    kernel.wait_until(lambda: last_html(kernel, below[0]) == "")
+    kernel.listen(0.3)
     gone = [len(updates(kernel.messages, box)) for box in below]
     assert gone == [1, 0, 0, 0]
-    assert last_html(kernel, below[0]) == ""
 
 
 def test_the_board_follows(kernel: Kernel) -> None:
