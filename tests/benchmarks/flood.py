@@ -15,6 +15,8 @@ import sys
 import threading
 
 LANE = "flood"
+CLOSE = 0x88
+"""The first byte of the message that ends a connection."""
 
 
 def messages(count: int) -> list[str]:
@@ -91,8 +93,10 @@ def serve(connection: socket.socket, stream: bytes) -> None:
         connection.recv(65536)
         try:
             connection.sendall(stream)
-            while connection.recv(65536):  # pongs, and the close
-                pass
+            while said := connection.recv(65536):
+                if said[0] == CLOSE:  # else the client waits for an answer, for seconds
+                    connection.sendall(bytes([CLOSE, 0]))
+                    return
         except ConnectionError:
             pass  # the client has seen enough
 
