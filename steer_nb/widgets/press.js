@@ -60,14 +60,17 @@ function render({ model, el }) {
     if (!more && !ended) post({ event: "changed" });
   }
 
+  function stands({ target }) {
+    const around = model.get("follows") ? target.closest?.(model.get("follows")) : null;
+    return around?.contains(el) ?? false;
+  }
   function changed(event) {
-    const around = model.get("follows") && event.target.closest?.(model.get("follows"));
-    if (around && around.contains(el)) later ??= setTimeout(follow, SOON_MS);
+    if (stands(event)) later ??= setTimeout(follow, SOON_MS);
   }
   // At the document: when this is drawn it does not stand in its place yet.
   document.addEventListener("input", changed, true);
 
-  // -- when the page is left -------------------------------------------------------------------
+  // -- when the page is left, or a field: a notebook that is closed in its page says nothing -----
 
   const fields = new Map(); // the controls that are kept, by model
   const touched = new Set(); // those that a person changed, and that may be held back
@@ -119,6 +122,8 @@ function render({ model, el }) {
     touched.clear(); // it is on its way, whatever becomes of the page
     post({ event: "left", shown });
   }
+  const left = (event) => stands(event) && tell();
+  document.addEventListener("focusout", left, true);
   addEventListener("pagehide", tell);
   document.addEventListener("visibilitychange", tell);
 
@@ -194,6 +199,7 @@ function render({ model, el }) {
   return () => {
     tell();
     leave();
+    document.removeEventListener("focusout", left, true);
     removeEventListener("pagehide", tell);
     document.removeEventListener("visibilitychange", tell);
     for (const mine of fields.values()) mine.release();

@@ -267,6 +267,18 @@ def test_no_key_is_lost_when_the_page_is_left_while_the_kernel_is_busy(
         form.wait(form.area.input_value, "18 °C, dry and calm")
         form.wait(form.output.get_by_role("radio", name="text").is_checked, True)
         _keeps(page, 3, "18 °C, dry and calm")
+        # Its tab is closed before the kernel is free, and opened again.
+        start_cell(page, 2)
+        form.area.press_sequentially(", they say")
+        path = page.evaluate("jupyterapp.shell.currentWidget.context.path")
+        page.evaluate("void jupyterapp.shell.currentWidget.close()")
+        page.get_by_role("dialog").get_by_role("button", name="Save").click()
+        page.locator(".jp-Notebook").wait_for(state="detached")
+        go_on(tmp_path)
+        page.evaluate("path => jupyterapp.commands.execute('docmanager:open', {path})", path)
+        form = Form(page, 1)
+        form.wait(form.area.input_value, "18 °C, dry and calm, they say")
+        _keeps(page, 3, "18 °C, dry and calm, they say")
         # A form that is shown asks what its fields hold: the page may know less.
         run_cell(page, 4)
         form = Form(page, 4)
