@@ -146,7 +146,7 @@ def _all(given: argparse.Namespace, pool: ProcessPoolExecutor) -> int:
     ]
     points = points[today() % given.every :: given.every]
     if given.twice:
-        points = crash_twice(points, messages, kills, given.seed)
+        points = crash_twice(points, pool, kills, given.seed)
     # Mixed: some plans wait for seconds, and all processes at once would wait for them.
     random.Random(given.seed).shuffle(points)
     run = run_letta if given.letta else run_point

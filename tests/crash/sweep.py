@@ -280,15 +280,21 @@ def points_of(
 
 
 def crash_twice(
-    points: Iterable[Point], messages: dict[str, int], kills: Sequence[Kill], seed: int
+    points: Sequence[Point], pool: ProcessPoolExecutor, kills: Sequence[Kill], seed: int
 ) -> list[Point]:
-    """Give each point a second crash: while it recovers, or anywhere in what is left to do."""
+    """Give points a second crash: while they recover, or anywhere in what is left to do.
+
+    How much that is, is tried first: it depends on what is decided after the crash. Points after
+    which nothing is left have no second one, and are left out.
+    """
     found = []
-    for point in points:
+    for once in pool.map(run_point, points):
+        point = once.point
         chance = random.Random(f"{seed}/{point.command}")
-        rest = max(messages[point.plan] - point.number, RECOVERING)
-        most = chance.choice((RECOVERING, rest))
-        number = min(chance.randint(1, most) for _ in range(2))  # a late one may never come
+        rest = once.messages - point.number
+        if not once.reached or rest < 1:
+            continue
+        number = chance.randint(1, chance.choice((min(RECOVERING, rest), rest)))
         then = Cut(number, chance.choice(SIDES), chance.choice(kills))
         found.append(replace(point, then=then))
     return found

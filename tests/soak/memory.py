@@ -149,7 +149,8 @@ def _count(session: Session, apart: Iterable[Any]) -> Census:
     entries = recorder.trace.entries
     seen: set[int] = {id(seen_by_all) for seen_by_all in (None, True, False, "", ())}
     trace_bytes = weigh([entries], seen)
-    ledger_bytes = weigh([vars(recorder.ledger)], seen)
+    # Since Python 3.13 the values belong to the object, and its dictionary tells of none.
+    ledger_bytes = weigh([vars(recorder.ledger), *vars(recorder.ledger).values()], seen)
     weigh(apart, seen)
     mine = {id(tracked), id(seen)}
     others = [one for one in tracked if id(one) not in seen and id(one) not in mine]
