@@ -7,6 +7,7 @@ from typing import Final
 __all__ = ["TALK"]
 
 _ENDED: Final = "This belongs to a kernel that has ended. Run its cell again."
+_APART: Final = "Not connected to its kernel. Reload the page; if this stays, run the cell again."
 
 # A card and its box are two outputs of one cell; where the front end puts them below each other,
 # they are drawn as one, the box as the card's foot.
@@ -84,12 +85,13 @@ display:block;padding:6px 12px;color:var(--snb-fail);font-size:12px}}
 """
 
 # After a reload JupyterLab shows the words of an error where the box stood, and nothing else: the
-# model is gone with its kernel.
+# model is gone with its kernel. Or it is there: ipywidgets looks for a model for two seconds, and
+# says for good that there is none where the kernel answers in just the last moment of them.
 _LOST: Final = f"""
 .jp-OutputArea-child:has(.steer-nb>.snb-card)+.jp-OutputArea-child>.jupyter-widgets:not(:has(*)){{
 font-size:0}}
 .jp-OutputArea-child:has(.steer-nb>.snb-card)+.jp-OutputArea-child>
-.jupyter-widgets:not(:has(*)):after{{content:"{_ENDED}";font-size:12px;
+.jupyter-widgets:not(:has(*)):after{{content:"{_APART}";font-size:12px;
 color:var(--jp-ui-font-color2,#6a737d)}}
 """
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from tests.support.browser import Browser
 from tests.support.memory import mib, tree_of
+from tests.support.servers import end
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = ("04_lanes_and_forks", "05_reading_traces")
@@ -60,8 +61,7 @@ def main() -> None:
         try:
             _measure(server, Path(home) / "runtime" / f"jpserver-{server.pid}.json")
         finally:
-            server.terminate()
-            server.wait(20)
+            end(server)
 
 
 def _measure(server: subprocess.Popen[bytes], info: Path) -> None:

@@ -15,6 +15,8 @@ from urllib.request import Request, urlopen
 
 import nbformat
 
+from tests.support.servers import end
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,6 +27,7 @@ __all__ = [
     "Lab",
     "Shots",
     "change_theme",
+    "load",
     "reload",
     "restart",
     "run_cell",
@@ -39,6 +42,9 @@ _SHOTS = os.environ.get("STEER_NB_SCREENSHOTS")
 _IDLE = (
     "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
 )
+
+_OUTPUTS = "[...document.querySelectorAll('.jp-OutputArea-output')].map(one => one.textContent)"
+_MISSED = "Error displaying widget: model not found"
 
 
 def _settings(folder: Path, plugin: str, name: str, values: dict[str, Any]) -> None:
@@ -81,8 +87,7 @@ class Lab:
 
     def __exit__(self, *_: object) -> None:
         if self._server is not None:
-            self._server.terminate()
-            self._server.wait(15)
+            end(self._server)
 
     @contextmanager
     def notebook(
@@ -194,8 +199,22 @@ def save(page: Any) -> None:
 
 def reload(page: Any) -> None:
     """Load the page anew, as F5 does; the kernel goes on."""
-    page.reload()
-    page.wait_for_function(_IDLE, timeout=40_000)
+    load(page, page.url)
+
+
+def load(page: Any, address: str) -> None:
+    """Load a notebook whose kernel runs, and see its widgets.
+
+    ipywidgets looks for a model for two seconds, and says for good that there is none where the
+    kernel answers in just the last moment of them. Who sees that loads the page again.
+    """
+    for _ in range(3):
+        page.goto(address)
+        page.wait_for_function(_IDLE, timeout=40_000)
+        page.wait_for_function(f"!({_OUTPUTS}).includes('Loading widget...')", timeout=40_000)
+        if _MISSED not in page.evaluate(_OUTPUTS):
+            return
+    raise AssertionError("the kernel runs, and its widgets are not found")
 
 
 def restart(page: Any) -> None:

@@ -11,7 +11,7 @@ from steer_nb.trace import load
 from tests.client.stage import Stage, accepted, created, ended, pending
 from tests.support.browser import needs_browser
 from tests.widgets.forming import until
-from tests.widgets.lab import Card, run_cell
+from tests.widgets.lab import Card, reload, run_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,8 +224,7 @@ def test_a_run_and_picked_variables_survive_a_reload_and_a_restart(place: Place)
     (journal,) = (place.folder / ".steer").glob("*.jsonl")
     until(lambda: _filled(journal) == 4, 20)
     page.evaluate("jupyterapp.commands.execute('docmanager:save')")
-    page.reload()
-    page.wait_for_function(READY, timeout=40_000)
+    reload(page)
     _kept(form)
     page.evaluate("jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     page.wait_for_function(READY, timeout=40_000)

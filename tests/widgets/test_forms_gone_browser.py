@@ -10,7 +10,7 @@ from steer_nb.simulator import Simulator
 from steer_nb.trace import load
 from tests.support.browser import needs_browser
 from tests.widgets.forming import until
-from tests.widgets.lab import run_cell
+from tests.widgets.lab import reload, run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,11 +42,6 @@ AFTER = "one => getComputedStyle(one, '::after').content"
 def save(page: Any) -> None:
     page.evaluate("jupyterapp.commands.execute('docmanager:save')")
     page.wait_for_function("!jupyterapp.shell.currentWidget.context.model.dirty")
-
-
-def reload(page: Any) -> None:
-    page.reload()
-    page.wait_for_function(IDLE, timeout=40_000)
 
 
 def test_a_form_is_seen_or_its_record_and_what_is_half_typed_survives(
@@ -100,9 +95,9 @@ def test_a_form_is_seen_or_its_record_and_what_is_half_typed_survives(
 
             # And after a reload the record stands in its place.
             save(page)
-            reload(page)
+            page.reload()
             lost = output.get_by_text("Error displaying widget: model not found")
-            lost.wait_for(state="attached", timeout=20_000)
+            lost.wait_for(state="attached", timeout=60_000)
             assert lost.is_hidden()
             record.get_by_text(GONE).wait_for()
             assert form.count() == 0

@@ -194,7 +194,9 @@ TYPED = """
 next(iter(form.sections.values())).area.value = "on time"
 form._saving.now()
 """
-GONE = "This belongs to a kernel that has ended, or it is only looked at."
+GONE = (
+    "This belongs to a kernel that has ended, or it is only looked at. Does the kernel still run?"
+)
 
 
 @pytest.mark.kernel

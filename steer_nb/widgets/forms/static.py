@@ -33,13 +33,18 @@ _WORDS: Final = {
 }
 _TEXT_CAP: Final = 2000
 
-_GONE: Final = "This belongs to a kernel that has ended, or it is only looked at."
+# And where ipywidgets gave up on a kernel too early, as below a lane: see `style_talk`.
+_GONE: Final = (
+    "This belongs to a kernel that has ended, or it is only looked at. "
+    "Does the kernel still run? Reload the page."
+)
 _GO_ON: Final = (
-    f"{_GONE} To go on: <code>%steer recover</code>, then <code>%steer pending</code>; "
+    f"{_GONE} Else, to go on: <code>%steer recover</code>, then <code>%steer pending</code>; "
     "what was typed is kept."
 )
 _NO_JOURNAL: Final = (
-    f"{_GONE} Its session had no journal: it is in no file, and cannot be taken up again."
+    f"{_GONE} Else it is lost: its session had no journal. It is in no file, and cannot be taken "
+    "up again."
 )
 
 # In a page with the living form the record is hidden. The rule names no front end's classes:
