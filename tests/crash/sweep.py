@@ -285,11 +285,15 @@ def crash_twice(
     """Give points a second crash: while they recover, or anywhere in what is left to do.
 
     How much that is, is tried first: it depends on what is decided after the crash. Points after
-    which nothing is left have no second one, and are left out.
+    which nothing is left have no second one, and are left out; one that fails already is given as
+    it is, to fail again and be told.
     """
     found = []
     for once in pool.map(run_point, points):
         point = once.point
+        if once.faults:
+            found.append(point)
+            continue
         chance = random.Random(f"{seed}/{point.command}")
         rest = once.messages - point.number
         if not once.reached or rest < 1:

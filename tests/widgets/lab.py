@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from tests.support.browser import Browser
 
 __all__ = [
+    "IDLE",
     "Card",
     "Lab",
     "Shots",
     "change_theme",
-    "load",
     "reload",
     "restart",
     "run_cell",
@@ -39,12 +39,9 @@ __all__ = [
 _SHOTS = os.environ.get("STEER_NB_SCREENSHOTS")
 
 
-_IDLE = (
+IDLE = (
     "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
 )
-
-_OUTPUTS = "[...document.querySelectorAll('.jp-OutputArea-output')].map(one => one.textContent)"
-_MISSED = "Error displaying widget: model not found"
 
 
 def _settings(folder: Path, plugin: str, name: str, values: dict[str, Any]) -> None:
@@ -111,7 +108,7 @@ class Lab:
             with self._browser.page(viewport={"width": 1200, "height": 1400}) as page:
                 page.goto(f"{self.address}/lab/workspaces/{name}/tree/{name}/lesson.ipynb")
                 page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=40_000)
-                page.wait_for_function(_IDLE, timeout=40_000)
+                page.wait_for_function(IDLE, timeout=40_000)
                 try:
                     yield page
                 finally:
@@ -178,7 +175,7 @@ def run_cell(page: Any, number: int) -> None:
 
 def start_cell(page: Any, number: int) -> None:
     """Begin to run a cell, when no other runs, and see that it runs."""
-    page.wait_for_function(_IDLE)
+    page.wait_for_function(IDLE)
     _choose(page, number)
     page.evaluate("() => { jupyterapp.commands.execute('notebook:run-cell'); }")
     page.locator(".jp-Notebook .jp-Cell").nth(number).get_by_text("[*]:").wait_for()
@@ -199,22 +196,8 @@ def save(page: Any) -> None:
 
 def reload(page: Any) -> None:
     """Load the page anew, as F5 does; the kernel goes on."""
-    load(page, page.url)
-
-
-def load(page: Any, address: str) -> None:
-    """Load a notebook whose kernel runs, and see its widgets.
-
-    ipywidgets looks for a model for two seconds, and says for good that there is none where the
-    kernel answers in just the last moment of them. Who sees that loads the page again.
-    """
-    for _ in range(3):
-        page.goto(address)
-        page.wait_for_function(_IDLE, timeout=40_000)
-        page.wait_for_function(f"!({_OUTPUTS}).includes('Loading widget...')", timeout=40_000)
-        if _MISSED not in page.evaluate(_OUTPUTS):
-            return
-    raise AssertionError("the kernel runs, and its widgets are not found")
+    page.reload()
+    page.wait_for_function(IDLE, timeout=40_000)
 
 
 def restart(page: Any) -> None:
@@ -223,7 +206,7 @@ def restart(page: Any) -> None:
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("Restart", exact=True).click()
     dialog.wait_for(state="detached")
-    page.wait_for_function(_IDLE, timeout=40_000)
+    page.wait_for_function(IDLE, timeout=40_000)
 
 
 def change_theme(page: Any, *, dark: bool) -> None:

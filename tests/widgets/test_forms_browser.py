@@ -11,7 +11,7 @@ from steer_nb.trace import load
 from tests.client.stage import Stage, accepted, created, ended, pending
 from tests.support.browser import needs_browser
 from tests.widgets.forming import until
-from tests.widgets.lab import Card, reload, run_cell
+from tests.widgets.lab import IDLE, Card, reload, run_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,6 @@ pytestmark = [
     needs_browser("jupyterlab", "PIL", "matplotlib"),
 ]
 
-READY = (
-    "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
-)
 
 BEGIN = """
 import steer_nb
@@ -227,7 +224,7 @@ def test_a_run_and_picked_variables_survive_a_reload_and_a_restart(place: Place)
     reload(page)
     _kept(form)
     page.evaluate("jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    page.wait_for_function(READY, timeout=40_000)
+    page.wait_for_function(IDLE, timeout=40_000)
     page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     form = place.run(PICKED, 4, 5).locator(".snb-form").last
     _kept(form)

@@ -10,7 +10,7 @@ from steer_nb.simulator import Simulator
 from steer_nb.trace import load
 from tests.support.browser import needs_browser
 from tests.widgets.forming import until
-from tests.widgets.lab import reload, run_cell
+from tests.widgets.lab import IDLE, reload, run_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +23,6 @@ pytestmark = [
     needs_browser("jupyterlab"),
 ]
 
-IDLE = (
-    "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
-)
 CELLS = [
     "%load_ext steer_nb\n%steer connect URL\n%steer open trip",
     "%%steer trip --wait\nWhat about Lisbon?",
@@ -95,9 +92,9 @@ def test_a_form_is_seen_or_its_record_and_what_is_half_typed_survives(
 
             # And after a reload the record stands in its place.
             save(page)
-            page.reload()
+            reload(page)
             lost = output.get_by_text("Error displaying widget: model not found")
-            lost.wait_for(state="attached", timeout=60_000)
+            lost.wait_for(state="attached", timeout=20_000)
             assert lost.is_hidden()
             record.get_by_text(GONE).wait_for()
             assert form.count() == 0

@@ -11,7 +11,7 @@ import pytest
 from steer_nb.simulator import Simulator, Think, scenario
 from tests.support.browser import needs_browser
 from tests.support.writing import Lines, Writes
-from tests.widgets.lab import Card, load, reload, run_cell, save
+from tests.widgets.lab import Card, reload, run_cell, save
 from tests.widgets.test_hostile import HOSTILE
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ def test_a_lane_is_read_on_after_a_reload_and_in_a_second_tab(lab: Lab, tmp_path
             other = page.context.browser.new_page(viewport={"width": 1200, "height": 1400})
             other.on("pageerror", lambda error: errors.append(str(error)))
             beside = Card(other, 0)
-            load(other, page.url)
-            other.locator(".snb-say textarea").wait_for(timeout=30_000)
+            other.goto(page.url)
+            other.locator(".snb-say textarea").wait_for(timeout=40_000)
             for one in (beside, card):
                 reader.see_next(one)
             assert True in page.evaluate(FOLDS)

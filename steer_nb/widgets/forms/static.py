@@ -33,7 +33,7 @@ _WORDS: Final = {
 }
 _TEXT_CAP: Final = 2000
 
-# And where ipywidgets gave up on a kernel too early, as below a lane: see `style_talk`.
+# It stands, too, where ipywidgets gave up too early on a kernel that runs: see `style_talk`.
 _GONE: Final = (
     "This belongs to a kernel that has ended, or it is only looked at. "
     "Does the kernel still run? Reload the page."
