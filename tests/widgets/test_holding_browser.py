@@ -128,9 +128,18 @@ class Reading:
         self._parts = page.locator(".jp-Notebook .jp-Cell").nth(cell)
 
     def ask(self, where: str, question: str) -> Any:
-        """Call a function of the page with the element that stands there now."""
+        """Call a function of the page with the element that stands there now.
+
+        Between two pictures there may be none for a moment.
+        """
         found = f"document.querySelectorAll('.jp-Notebook .jp-Cell')[{self._cell}]"
-        return self.page.evaluate(f"where => ({question})({found}.querySelector(where))", where)
+        return self.page.evaluate(
+            f"async where => {{ const find = () => {found}.querySelector(where);"
+            " for (let n = 0; n < 200 && find() === null; n++)"
+            " await new Promise(done => setTimeout(done, 5));"
+            f" return ({question})(find()); }}",
+            where,
+        )
 
     def see(self, words: str, where: str = LIVE) -> None:
         self._parts.locator(where).get_by_text(words).first.wait_for(timeout=60_000)
