@@ -64,7 +64,8 @@ class Page:
         self.page = page
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.clock.install()
+        self.page.clock.install(time=0)
+        self.page.clock.pause_at(1000)  # it goes on where a test says so, and not by itself
         self.page.set_content("<!doctype html><body></body>")
         source = script("common.js", "turn.js", "card.js", "carry.js") + PAGE
         self.page.add_script_tag(content=f"(() => {{{source}; window.safe = safe;}})()")
